@@ -1,0 +1,186 @@
+"""Sparse oracles against their peers, as ratios measured in one run: `make benchmark`.
+
+Peers: `numpy.argpartition`, a greedy with one solve per candidate, scikit-learn's
+`orthogonal_mp_gram`, `scipy.optimize.linprog`, a vectorised enumeration, and SCIP.
+"""
+
+import argparse
+import itertools
+import time
+
+import numpy as np
+from pyscipopt import Model, quicksum
+from ratios import Ratio, once, seconds
+from scipy.optimize import linprog
+from scipy.stats import ortho_group
+from sklearn.linear_model import orthogonal_mp_gram
+
+import sparsebandits as sb
+
+
+def ellipsoid(rng: np.random.Generator, dim: int, condition: float) -> sb.Ellipsoid:
+    basis = ortho_group.rvs(dim, random_state=rng)
+    return sb.Ellipsoid((basis * np.geomspace(1 / condition, 1, dim)) @ basis.T)
+
+
+def top_h(rng: np.random.Generator) -> Ratio:
+    dim, sparsity = 10**6, 10
+    theta = rng.standard_normal(dim)
+    X = sb.LpBall(dim)
+    ours = seconds(lambda: sb.sparse_argmax(X, theta, sparsity, "top-h"))
+    theirs = seconds(lambda: np.argpartition(theta, dim - sparsity))
+    return Ratio("top-h, d=10^6, H=10 / numpy.argpartition alone", ours, theirs, 3, False)
+
+
+def naive_greedy(matrix: np.ndarray, theta: np.ndarray, sparsity: int) -> list[int]:
+    picked: list[int] = []
+    for _ in range(sparsity):
+        values = {}
+        for v in range(theta.size):
+            if v not in picked:
+                s = [*picked, v]
+                values[v] = theta[s] @ np.linalg.solve(matrix[np.ix_(s, s)], theta[s])
+        picked.append(max(values, key=values.__getitem__))
+    return picked
+
+
+def greedy_against_naive(rng: np.random.Generator) -> Ratio:
+    X, theta = ellipsoid(rng, 300, 20.0), rng.uniform(-1, 1, 300)
+    ours = seconds(lambda: sb.sparse_argmax(X, theta, 20, "greedy"))
+    found: list[list[int]] = []
+    theirs = once(lambda: found.append(naive_greedy(X.matrix, theta, 20)))
+    assert tuple(sorted(found[0])) == sb.sparse_argmax(X, theta, 20, "greedy").support
+    return Ratio("naive greedy / greedy on the ellipsoid, d=300, H=20", ours, theirs, 200, True)
+
+
+def greedy_against_omp(rng: np.random.Generator) -> Ratio:
+    dim, sparsity = 2000, 50
+    design = rng.standard_normal((2 * dim, dim)) / np.sqrt(2 * dim)
+    design /= np.linalg.norm(design, axis=0)
+    gram = design.T @ design
+    theta = design.T @ rng.standard_normal(2 * dim)
+    X = sb.Ellipsoid(gram)
+    ours = seconds(lambda: sb.sparse_argmax(X, theta, sparsity, "greedy"))
+    theirs = seconds(lambda: orthogonal_mp_gram(gram, theta, n_nonzero_coefs=sparsity))
+    uncopied = seconds(
+        lambda: orthogonal_mp_gram(
+            gram.copy(), theta.copy(), n_nonzero_coefs=sparsity, copy_Gram=False, copy_Xy=False
+        )
+    ) - seconds(lambda: (gram.copy(), theta.copy()))
+    note = f"[without its copy of the Gram matrix: {uncopied / ours:.2f}x]"
+    what = "orthogonal_mp_gram / greedy on the ellipsoid, d=2000, H=50"
+    return Ratio(what, ours, theirs, 1, True, note)
+
+
+def batched_greedy(rng: np.random.Generator) -> Ratio:
+    X, theta = ellipsoid(rng, 20, 20.0), rng.uniform(-1, 1, (10_000, 20))
+    ours = seconds(lambda: sb.sparse_argmax_batch(X, theta, 5, "greedy"))
+    theirs = once(lambda: [sb.sparse_argmax(X, row, 5, "greedy") for row in theta])
+    what = "one by one / 10,000 theta at once, greedy on the ellipsoid, d=20, H=5"
+    return Ratio(what, ours, theirs, 50, True)
+
+
+def linear_programs(rng: np.random.Generator, dim: int, sparsity: int, bound: float) -> Ratio:
+    rows = np.vstack([rng.standard_normal((3 * dim, dim)), np.eye(dim), -np.eye(dim)])
+    limits = np.concatenate([rng.uniform(1, 2, 3 * dim), np.ones(2 * dim)])
+    X = sb.Polytope(rows, limits)
+    jobs = [
+        (rng.standard_normal(dim), np.sort(rng.choice(dim, sparsity, replace=False)))
+        for _ in range(200 if dim <= 20 else 30)
+    ]
+
+    def ours() -> list[float]:
+        return [X.value(theta, support) for theta, support in jobs]
+
+    def theirs() -> list[float]:
+        values = []
+        for theta, support in jobs:
+            box = np.zeros((dim, 2))
+            box[support] = (-np.inf, np.inf)
+            values.append(-linprog(-theta, A_ub=rows, b_ub=limits, bounds=box).fun)
+        return values
+
+    assert np.allclose(ours(), theirs(), atol=1e-7)
+    what = f"linprog / linear programs on a polytope, d={dim}, H={sparsity}, support changed"
+    return Ratio(
+        what, seconds(ours, repeats=3) / len(jobs), once(theirs) / len(jobs), bound, True
+    )
+
+
+def exact_against_enumeration(rng: np.random.Generator) -> Ratio:
+    X, theta = ellipsoid(rng, 20, 20.0), rng.uniform(-1, 1, 20)
+
+    def enumeration() -> float:
+        supports = np.array(list(itertools.combinations(range(20), 5)))
+        blocks = X.matrix[supports[:, :, None], supports[:, None, :]]
+        part = theta[supports]
+        solved = np.linalg.solve(blocks, part[..., None])[..., 0]
+        return float(np.sqrt((part * solved).sum(axis=1).max()))
+
+    assert np.isclose(sb.sparse_argmax(X, theta, 5, "exact").value, enumeration())
+    ours = seconds(lambda: sb.sparse_argmax(X, theta, 5, "exact"))
+    what = "exact on the ellipsoid, d=20, H=5 / vectorised enumeration"
+    return Ratio(what, ours, seconds(enumeration), 1, False)
+
+
+def scip(X: sb.Ellipsoid, theta: np.ndarray, sparsity: int, limit: float) -> tuple[float, float]:
+    """Solve min x'Ax - 2 theta'x with SCIP; return the seconds and the remaining gap."""
+    dim = X.dim
+    # |x_i| <= sqrt((A^-1)_ii * theta'A^-1 theta) on the level set that contains the optimum.
+    inverse = np.linalg.inv(X.matrix)
+    reach = np.sqrt(np.diag(inverse) * (theta @ inverse @ theta))
+    model = Model()
+    model.hideOutput()
+    model.setParam("limits/time", limit)
+    x = [model.addVar(lb=-reach[i], ub=reach[i]) for i in range(dim)]
+    z = [model.addVar(vtype="B") for _ in range(dim)]
+    t = model.addVar(lb=None)
+    for i in range(dim):
+        model.addCons(x[i] <= reach[i] * z[i])
+        model.addCons(x[i] >= -reach[i] * z[i])
+    model.addCons(quicksum(z) <= sparsity)
+    quadratic = quicksum(
+        X.matrix[i, j] * x[i] * x[j] for i in range(dim) for j in range(dim)
+    )
+    model.addCons(quadratic - 2 * quicksum(theta[i] * x[i] for i in range(dim)) <= t)
+    model.setObjective(t)
+    start = time.perf_counter()
+    model.optimize()
+    return time.perf_counter() - start, model.getGap()
+
+
+def exact_against_scip(
+    rng: np.random.Generator, dim: int, condition: float, bound: float, limit: float
+) -> Ratio:
+    X, theta = ellipsoid(rng, dim, condition), rng.uniform(-1, 1, dim)
+    found = sb.sparse_argmax(X, theta, 8, "exact")
+    assert found.is_exact
+    ours = seconds(lambda: sb.sparse_argmax(X, theta, 8, "exact"), repeats=3)
+    theirs, gap = scip(X, theta, 8, limit)
+    note = f"[ours proven optimal; SCIP's gap after {theirs:.0f} s: {100 * gap:.1f}%]"
+    what = f"SCIP / exact on the ellipsoid, condition {condition:g}, d={dim}, H=8"
+    return Ratio(what, ours, theirs, bound, True, note)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scip-limit", type=float, default=40.0, help="seconds for SCIP")
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    for measure in (
+        lambda: top_h(rng),
+        lambda: greedy_against_naive(rng),
+        lambda: greedy_against_omp(rng),
+        lambda: batched_greedy(rng),
+        lambda: linear_programs(rng, 20, 5, 5),
+        lambda: linear_programs(rng, 200, 20, 2),
+        lambda: exact_against_enumeration(rng),
+        lambda: exact_against_scip(rng, 60, 5.0, 10, options.scip_limit),
+        lambda: exact_against_scip(rng, 40, 50.0, 10, options.scip_limit),
+    ):
+        print(measure(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Timing side by side, and one table of ratios with what each must reach."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def seconds(work: Callable[[], object], *, repeats: int = 7) -> float:
+    """Return the median time of `repeats` calls, after one to warm up."""
+    work()
+    return statistics.median(once(work) for _ in range(repeats))
+
+
+def once(work: Callable[[], object]) -> float:
+    """Return the time of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One line of the table: ours against theirs, and the bound that was promised."""
+
+    what: str
+    ours: float
+    theirs: float
+    bound: float
+    at_least: bool
+    """True: theirs / ours must be at least `bound`. False: ours / theirs at most `bound`."""
+    note: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """The promised ratio, in the promised direction."""
+        return self.theirs / self.ours if self.at_least else self.ours / self.theirs
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise is kept."""
+        return self.ratio >= self.bound if self.at_least else self.ratio <= self.bound
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        verdict = "ok  " if self.holds else "MISS"
+        times = f"{self.ours * 1e3:10.3f} ms against {self.theirs * 1e3:10.3f} ms"
+        return (
+            f"{verdict} {self.what:<66} {times}  {self.ratio:8.2f}x  (must be {sign} "
+            f"{self.bound:g}x) {self.note}"
+        )

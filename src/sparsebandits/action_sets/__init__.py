@@ -1,0 +1,22 @@
+"""X: the sets that actions come from, each with its value h(S; theta) and best response."""
+
+from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.box import Box
+from sparsebandits.action_sets.budget import Budget
+from sparsebandits.action_sets.ellipsoid import Ellipsoid
+from sparsebandits.action_sets.finite import FiniteSet
+from sparsebandits.action_sets.lp_ball import LpBall
+from sparsebandits.action_sets.polytope import Polytope
+from sparsebandits.action_sets.table import ACTION_SETS, action_set_from_dict
+
+__all__ = [
+    "ACTION_SETS",
+    "ActionSet",
+    "Box",
+    "Budget",
+    "Ellipsoid",
+    "FiniteSet",
+    "LpBall",
+    "Polytope",
+    "action_set_from_dict",
+]

@@ -1,0 +1,106 @@
+"""The budget set {0 <= x <= upper, sum x <= total}: airtime, spend, portfolio weights."""
+
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_number,
+    as_sparsity,
+)
+
+
+class Budget(ActionSet):
+    """{x : 0 <= x <= upper, sum x <= total}.
+
+    On a fixed support this is the continuous knapsack: spend the total on the largest positive
+    theta_i first, each up to its upper bound. Choosing the support is NP-hard when the upper bounds
+    differ, because a cheap small coordinate may waste one of the H places.
+
+    Parameters
+    ----------
+    total : float
+        What may be spent in all; positive.
+    upper : array of shape (dim,)
+        What may be spent on each coordinate; non-negative.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> airtime = sb.Budget(total=1.0, upper=[0.6, 0.6, 0.6])
+    >>> airtime.best_response([3.0, 2.0, 1.0])
+    array([0.6, 0.4, 0. ])
+    """
+
+    kind = "budget"
+    exact_form = "linear"
+
+    def __init__(self, total: float, upper: Any) -> None:
+        self.upper = as_array("upper", upper, ndim=1)
+        super().__init__(self.upper.size)
+        self.total = as_number("total", total, positive=True)
+        negative = np.flatnonzero(self.upper < 0)
+        if negative.size:
+            i = negative[0]
+            raise InvalidValueError(
+                f"upper must be non-negative, got upper[{i}] = {self.upper[i]}; "
+                "use 0 for a coordinate that may never be used."
+            )
+
+    def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        caps = np.where(indices < 0, 0.0, self.upper[indices])
+        order = np.argsort(-theta, axis=-1, kind="stable")
+        wanted = np.take_along_axis(np.where(theta > 0, caps, 0.0), order, axis=-1)
+        left = self.total - (np.cumsum(wanted, axis=-1) - wanted)
+        spent = np.clip(np.minimum(wanted, left), 0.0, None)
+        response = np.empty_like(spent)
+        np.put_along_axis(response, order, spent, axis=-1)
+        return np.asarray(response)
+
+    def axis_reach(self) -> tuple[FloatArray, FloatArray]:
+        """Return 0 and the smaller of upper and total."""
+        return np.zeros(self.dim), np.minimum(self.upper, self.total) * self.available
+
+    @property
+    def coordinate_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The least and largest value that each coordinate can take: those on its own axis."""
+        return self.axis_reach()
+
+    def linear_constraints(self) -> tuple[FloatArray, FloatArray]:
+        """Return G, g with X = {G x <= g}."""
+        identity = np.eye(self.dim)
+        rows = np.vstack([np.ones((1, self.dim)), identity, -identity])
+        return rows, np.concatenate([[self.total], self.upper, np.zeros(self.dim)])
+
+    def sparse_norm_bound(self, sparsity: int) -> float:
+        """Return the norm of the most uneven spend on H coordinates: attained.
+
+        Filling the largest upper bounds first majorises every feasible x, and the norm is
+        Schur-convex.
+        """
+        active = as_sparsity(sparsity, self.dim)
+        caps = np.sort(self.upper[self.available])[::-1][:active]
+        left = self.total - (np.cumsum(caps) - caps)
+        return float(np.linalg.norm(np.clip(np.minimum(caps, left), 0.0, None)))
+
+    def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
+        slack = tolerance * np.maximum(1.0, self.upper)
+        inside = ((x >= -slack) & (x <= self.upper + slack)).all(axis=-1)
+        return np.asarray(
+            inside & (x.sum(axis=-1) <= self.total + tolerance * max(1.0, self.total))
+        )
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"total": self.total, "upper": self.upper.tolist()}
+
+    def _summary(self) -> str:
+        return (
+            f"dim={self.dim}, total={self.total:g}, "
+            f"upper={self.upper.min():g}..{self.upper.max():g}"
+        )

@@ -1,0 +1,256 @@
+"""The ellipsoid {x : x'Ax <= 1}, solved by Cholesky factors throughout."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.marginals import Marginals
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+
+_ENUMERABLE_SUPPORTS = 20_000
+_LONG_ROW = 256
+
+
+class Ellipsoid(ActionSet):
+    """{x : x'Ax <= 1} with A symmetric positive definite.
+
+    h(S; theta) = sqrt(theta_S' A_S^-1 theta_S), attained at A_S^-1 theta_S over that value
+    (`lemma:ellipsoid solution`). Choosing S is best-subset regression, NP-hard in general; where A
+    is diagonal it is sorting.
+
+    Parameters
+    ----------
+    matrix : array of shape (dim, dim)
+        A. Symmetric up to rounding; the symmetric part is kept.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> ellipsoid = sb.Ellipsoid([[2.0, 1.0], [1.0, 2.0]])
+    >>> print(round(ellipsoid.value([1.0, 1.0]), 6))
+    0.816497
+    >>> print(round(ellipsoid.value([1.0, 1.0], support=[0]), 6))
+    0.707107
+    """
+
+    kind = "ellipsoid"
+    exact_form = "quadratic"
+    is_strongly_convex = True
+
+    def __init__(self, matrix: Any) -> None:
+        given = as_array("matrix", matrix, ndim=2)
+        if given.shape[0] != given.shape[1]:
+            raise InvalidValueError(f"matrix must be square, got shape {given.shape}.")
+        super().__init__(given.shape[0])
+        asymmetry = float(np.abs(given - given.T).max())
+        if asymmetry > 1e-8 * float(np.abs(given).max()):
+            raise InvalidValueError(
+                f"matrix must be symmetric, got entries that differ from their mirror image by up "
+                f"to {asymmetry:.3g}; pass (A + A.T) / 2 if that is what you mean."
+            )
+        self.matrix: FloatArray = (given + given.T) / 2
+        self.matrix.setflags(write=False)
+        self._factor = self._checked_factor()
+        self._diagonal = np.diag(self.matrix).copy()
+        self._is_diagonal = not np.count_nonzero(self.matrix - np.diag(self._diagonal))
+
+    def _checked_factor(self) -> FloatArray:
+        try:
+            factor: FloatArray = np.asarray(np.linalg.cholesky(self.matrix), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            factor = np.zeros((1, 1))
+        pivots = np.diag(factor)
+        # A pivot lost to rounding means that some direction is unbounded for all we can tell.
+        if pivots.min() <= 1e-7 * np.sqrt(np.abs(np.diag(self.matrix)).max()):
+            smallest = float(np.linalg.eigvalsh(self.matrix)[0])
+            raise InvalidValueError(
+                f"matrix must be positive definite, otherwise the ellipsoid is unbounded; its "
+                f"smallest eigenvalue is {smallest:.3g}. Add a small multiple of the identity."
+            )
+        return factor
+
+    # ------------------------------------------------------------------ sorting, when diagonal
+
+    @property
+    def is_sortable(self) -> bool:
+        """Whether A is diagonal: then the scores abs(theta_i) / sqrt(A_ii) can be sorted."""
+        return self._is_diagonal
+
+    def scores(self, theta: FloatArray) -> FloatArray:
+        """Return abs(theta_i) / sqrt(A_ii), the value of each coordinate alone."""
+        return (
+            np.abs(theta) / np.sqrt(self._diagonal) if self._is_diagonal else super().scores(theta)
+        )
+
+    @property
+    def score_exponent(self) -> float:
+        """2, when A is diagonal."""
+        return 2.0 if self._is_diagonal else super().score_exponent
+
+    @property
+    def score_lipschitz(self) -> float:
+        """The longest half-axis, when A is diagonal."""
+        if not self._is_diagonal:
+            return super().score_lipschitz
+        return float(1.0 / np.sqrt(self._diagonal[self.available].min()))
+
+    # ------------------------------------------------------------------ responses
+
+    def marginals(self, theta: FloatArray) -> Marginals:
+        """Gains by a growing partial Cholesky factor: O(dim * k) at step k."""
+        return EllipsoidMarginals(self.matrix, theta)
+
+    def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        if indices.ndim == 1:
+            solved = scipy.linalg.cho_solve((self._factor_on(indices), True), theta.T).T
+        else:
+            solved = solve_padded(self.matrix, theta, indices)
+        squared = (theta * solved).sum(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(squared > 0, solved / np.sqrt(squared), 0.0)
+
+    def _factor_on(self, support: IntArray) -> FloatArray:
+        if support.size == self.dim:
+            return self._factor
+        if support.size == np.count_nonzero(self.available):
+            if "factor" not in self._cache:
+                self._cache["factor"] = self._fresh_factor(support)
+            return np.asarray(self._cache["factor"])
+        return self._fresh_factor(support)
+
+    def _fresh_factor(self, support: IntArray) -> FloatArray:
+        block = self.matrix[np.ix_(support, support)]
+        return np.asarray(np.linalg.cholesky(block), dtype=np.float64)
+
+    # ------------------------------------------------------------------ bounds
+
+    def sparse_norm_bound(self, sparsity: int) -> float:
+        """Return 1 / sqrt(min over S of lambda_min(A_S)): exact if S can be enumerated, else above.
+
+        Beyond 20,000 supports the larger of lambda_min(A) and the sparse Gershgorin bound
+        min_i A_ii - (the H-1 largest abs(A_ij)) stands in for the minimum.
+        """
+        active = min(as_sparsity(sparsity, self.dim), int(self.available.sum()))
+        key = ("norm", active)
+        if key not in self._cache:
+            self._cache[key] = float(1.0 / np.sqrt(self._smallest_eigenvalue(active)))
+        return float(self._cache[key])
+
+    def _smallest_eigenvalue(self, active: int) -> float:
+        usable = np.flatnonzero(self.available)
+        if math.comb(usable.size, active) <= _ENUMERABLE_SUPPORTS:
+            chosen = itertools.chain.from_iterable(itertools.combinations(usable, active))
+            supports = np.fromiter(chosen, dtype=np.intp).reshape(-1, active)
+            blocks = self.matrix[supports[:, :, None], supports[:, None, :]]
+            return float(np.linalg.eigvalsh(blocks).min())
+        block = self.matrix[np.ix_(usable, usable)]
+        off_diagonal = np.abs(block - np.diag(np.diag(block)))
+        heaviest = np.sort(off_diagonal, axis=1)[:, ::-1][:, : active - 1].sum(axis=1)
+        gershgorin = float((np.diag(block) - heaviest).min())
+        return max(float(np.linalg.eigvalsh(block)[0]), gershgorin)
+
+    def axis_reach(self) -> tuple[FloatArray, FloatArray]:
+        """Return -1 / sqrt(A_kk) and 1 / sqrt(A_kk)."""
+        upper = self.available / np.sqrt(self._diagonal)
+        return -upper, upper
+
+    def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
+        # ||L'x|| is the norm in which the set is a unit ball.
+        return np.asarray(np.linalg.norm(x @ self._factor, axis=-1) <= 1 + tolerance)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"matrix": self.matrix.tolist()}
+
+    def _summary(self) -> str:
+        eigenvalues = np.linalg.eigvalsh(self.matrix)
+        return (
+            f"dim={self.dim}, half-axes {1 / np.sqrt(eigenvalues[-1]):.3g} to "
+            f"{1 / np.sqrt(eigenvalues[0]):.3g}"
+        )
+
+
+def solve_padded(matrix: FloatArray, theta: FloatArray, indices: IntArray) -> FloatArray:
+    """Solve A_S z = theta_S for every row's own S, by batched Cholesky; padding (-1) gives 0."""
+    padding = indices < 0
+    blocks = matrix[indices[:, :, None], indices[:, None, :]]
+    if padding.any():
+        # Padded rows and columns become those of the identity, which leaves the rest untouched.
+        blocks = np.where(padding[:, :, None] | padding[:, None, :], 0.0, blocks)
+        blocks += np.eye(indices.shape[1]) * padding[:, None, :]
+    factors = np.linalg.cholesky(blocks)
+    solved = theta.copy()
+    width = indices.shape[1]
+    for i in range(width):
+        solved[:, i] -= np.einsum("nj,nj->n", factors[:, i, :i], solved[:, :i])
+        solved[:, i] /= factors[:, i, i]
+    for i in reversed(range(width)):
+        solved[:, i] -= np.einsum("nj,nj->n", factors[:, i + 1 :, i], solved[:, i + 1 :])
+        solved[:, i] /= factors[:, i, i]
+    return solved
+
+
+class EllipsoidMarginals(Marginals):
+    """Greedy bookkeeping: residuals of theta and Schur complements of the diagonal of A.
+
+    With G picked, let r_v = theta_v - A_vG A_G^-1 theta_G and s_v = A_vv - A_vG A_G^-1 A_Gv. Then
+    h(G + v)^2 = h(G)^2 + r_v^2 / s_v. Adding a pick appends one row to the partial Cholesky factor
+    of A and updates r and s: O(dim * k) for the k-th pick, never a solve per candidate.
+    """
+
+    def __init__(self, matrix: FloatArray, theta: FloatArray) -> None:
+        self._matrix = matrix
+        self._factor = np.empty((4, *theta.shape))
+        self._size = 0
+        self._residual = theta.copy()
+        diagonal = np.diag(matrix)
+        self._schur = np.tile(diagonal, (theta.shape[0], 1))
+        self._floor = 1e-13 * diagonal
+        self._squared = np.zeros((theta.shape[0], 1))
+        # A residual this small is rounding: the coordinate adds nothing.
+        self._noise = 1e-28 * (theta**2 / diagonal).max(axis=-1, keepdims=True)
+
+    def gains(self) -> FloatArray:
+        """Return sqrt(g + r^2/s) - sqrt(g) without the cancellation of that formula."""
+        step = self._residual**2
+        step /= self._schur
+        step[step <= self._noise] = 0.0
+        value = np.sqrt(self._squared)
+        denominator = np.sqrt(self._squared + step)
+        denominator += value
+        np.divide(step, denominator, out=step, where=denominator > 0)
+        return step
+
+    def add(self, picks: IntArray) -> None:
+        """Append the pick's row to the factor; update residuals and Schur complements."""
+        lanes = np.arange(picks.size)
+        row = self._matrix[picks]
+        earlier = self._factor[: self._size]
+        weights = earlier[:, lanes, picks]
+        # Which way is chosen by dim alone: a row's bits must not depend on the rows beside it.
+        if row.shape[1] >= _LONG_ROW:
+            for lane in lanes:
+                row[lane] -= weights[:, lane] @ earlier[:, lane]
+        else:
+            for weight, past in zip(weights, earlier, strict=True):
+                row -= weight[:, None] * past
+        root = np.sqrt(self._schur[lanes, picks])[:, None]
+        row /= root
+        coefficient = self._residual[lanes, picks][:, None] / root
+        if (picks < 0).any():
+            row[picks < 0] = 0.0
+            coefficient[picks < 0] = 0.0
+        if self._size == self._factor.shape[0]:
+            self._factor = np.concatenate([self._factor, np.empty_like(self._factor)])
+        self._factor[self._size] = row
+        self._size += 1
+        self._residual -= coefficient * row
+        self._schur -= row**2
+        # Rounding can push the Schur complement of a near-duplicate below 0; its gain is then 0
+        # because its residual is noise too.
+        np.maximum(self._schur, self._floor, out=self._schur)
+        self._squared = self._squared + coefficient**2

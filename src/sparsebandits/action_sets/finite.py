@@ -1,0 +1,131 @@
+"""A finite list of actions: compact, and not convex."""
+
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.marginals import Marginals
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+
+
+class FiniteSet(ActionSet):
+    """A list of points, one of which is 0 (the action that uses nothing).
+
+    h(S; theta) is the largest theta·x over the points whose support lies in S. The set is compact
+    but not convex: greedy has no guarantee, and the exact oracle is a scan.
+
+    Parameters
+    ----------
+    points : array of shape (n_points, dim)
+        Distinct points are kept in the order given; the first of equals wins a tie.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> slates = sb.FiniteSet([[0, 0], [1, 0], [0.8, 0.8]])
+    >>> slates.best_response([1.0, 0.5])
+    array([0.8, 0.8])
+    """
+
+    kind = "finite-set"
+    exact_form = "finite"
+
+    def __init__(self, points: Any) -> None:
+        self.points = as_array("points", points, ndim=2)
+        super().__init__(self.points.shape[1])
+        if (self.points != 0).any(axis=1).all():
+            raise InvalidValueError(
+                f"points must contain 0, the action that uses nothing; got {self.points.shape[0]} "
+                "non-zero points. Append a row of zeros."
+            )
+        self._uses = self.points != 0
+
+    @property
+    def usable(self) -> BoolArray:
+        """Which points use available coordinates only; (n_points,)."""
+        if "usable" not in self._cache:
+            self._cache["usable"] = ~self._uses[:, ~self.available].any(axis=1)
+        return np.asarray(self._cache["usable"])
+
+    def sparse_points(self, sparsity: int) -> IntArray:
+        """Return the indices of the usable points with at most `sparsity` non-zeros."""
+        return np.flatnonzero(self.usable & (self._uses.sum(axis=1) <= sparsity))
+
+    def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        if indices.ndim == 1:
+            return self._respond_shared(theta, indices)
+        response = np.zeros_like(theta)
+        for row, support in enumerate(indices):
+            used = support >= 0
+            response[row, used] = self._respond_shared(theta[None, row, used], support[used])[0]
+        return response
+
+    def _respond_shared(self, theta: FloatArray, support: IntArray) -> FloatArray:
+        outside = np.ones(self.dim, dtype=np.bool_)
+        outside[support] = False
+        candidates = self.points[~self._uses[:, outside].any(axis=1)][:, support]
+        return np.asarray(candidates[(theta @ candidates.T).argmax(axis=1)])
+
+    def marginals(self, theta: FloatArray) -> Marginals:
+        """Gains from one pass over the points per step, not one per candidate."""
+        return _FiniteMarginals(self, theta)
+
+    def sparse_norm_bound(self, sparsity: int) -> float:
+        """Return the largest norm among the points with at most H non-zeros: attained."""
+        chosen = self.sparse_points(as_sparsity(sparsity, self.dim))
+        return float(np.linalg.norm(self.points[chosen], axis=1).max())
+
+    def axis_reach(self) -> tuple[FloatArray, FloatArray]:
+        """Return the extreme points on each axis; 0 where no point but 0 lies on it."""
+        points = self.points[self.sparse_points(1)]
+        return points.min(axis=0), points.max(axis=0)
+
+    def sample(self, rng: np.random.Generator, sparsity: int) -> FloatArray:
+        """Draw one of the usable points with at most `sparsity` non-zeros."""
+        chosen = self.sparse_points(as_sparsity(sparsity, self.dim))
+        return np.array(self.points[rng.choice(chosen)])
+
+    def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
+        scale = tolerance * max(1.0, float(np.abs(self.points).max()))
+        inside = np.zeros(x.shape[0], dtype=np.bool_)
+        for row, point in enumerate(x):
+            inside[row] = (np.abs(self.points - point).max(axis=1) <= scale).any()
+        return inside
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"points": self.points.tolist()}
+
+    def _summary(self) -> str:
+        return f"{self.points.shape[0]} points, dim={self.dim}"
+
+
+class _FiniteMarginals(Marginals):
+    """A point becomes reachable by adding v when v is all of its support that is still missing."""
+
+    def __init__(self, action_set: FiniteSet, theta: FloatArray) -> None:
+        points = action_set.points[action_set.usable]
+        self._uses = points != 0
+        self._values = theta @ points.T
+        # How many coordinates of each point are still missing, and the sum of their indices:
+        # where one is missing, that sum is the coordinate itself.
+        self._missing = np.tile(self._uses.sum(axis=1), (theta.shape[0], 1))
+        self._missing_sum = np.tile(self._uses @ np.arange(theta.shape[1]), (theta.shape[0], 1))
+        self._dim = theta.shape[1]
+
+    def gains(self) -> FloatArray:
+        """Return the best newly reachable value above the best reachable one."""
+        n = self._values.shape[0]
+        current = np.where(self._missing == 0, self._values, -np.inf).max(axis=1)
+        best = np.repeat(current[:, None], self._dim, axis=1)
+        rows, points = np.nonzero(self._missing == 1)
+        coordinates = self._missing_sum[rows, points]
+        np.maximum.at(best, (rows, coordinates), self._values[rows, points])
+        return np.asarray(best - current.reshape(n, 1))
+
+    def add(self, picks: IntArray) -> None:
+        """Strike the picks off the missing coordinates."""
+        covered = np.where(picks[:, None] < 0, False, self._uses[:, picks].T)
+        self._missing = self._missing - covered
+        self._missing_sum = self._missing_sum - covered * picks[:, None]

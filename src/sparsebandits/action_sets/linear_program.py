@@ -1,0 +1,306 @@
+"""Linear programs over ``{x : G x <= g}``, solved by HiGHS.
+
+The policies ask for the maximiser of ``theta . x`` over the slice of a polytope spanned by a few
+coordinates, again and again with a new support. Two facts shape this module:
+
+* The slice has few coordinates and many rows, so the *dual* program,
+  ``min g . y`` subject to ``G_S' y = theta, y >= 0``, has a tiny basis (one row per coordinate of
+  the support). Its slack basis is dual feasible whenever 0 lies in the polytope (``g >= 0``), so
+  the dual simplex starts at once, and the maximiser is read off the row duals.
+* Every solve starts from that slack basis, never from the previous optimum. An optimum that is
+  not unique is then chosen by the problem alone and not by what was solved before, so a policy
+  gives the same bits before and after a save and a load. Starting afresh is also faster here: a
+  basis that was optimal for another support is a poor start.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from sparsebandits.action_sets.highs import (
+    COLUMNWISE,
+    MAXIMIZE,
+    MINIMIZE,
+    ROWWISE,
+    load_highs,
+    new_solver,
+    power_of_two,
+    run_solver,
+    solve_to_optimum,
+)
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.validation import FloatArray, as_array
+
+_EQUILIBRATION_PASSES = 10
+
+
+class LinearProgram:
+    """Maximise linear functions over slices of ``{x : G x <= g}``.
+
+    Each thread gets its own live HiGHS solver, built on first use, so one object may serve several
+    threads. Only ``G`` and ``g`` are pickled or copied.
+
+    Parameters
+    ----------
+    matrix : (rows, dim) array
+        ``G``.
+    bounds : (rows,) array
+        ``g``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = LinearProgram(np.vstack([np.eye(2), -np.eye(2)]), np.ones(4))
+    >>> square.maximize(np.array([-3.0]), np.array([1]))
+    array([-1.])
+
+    """
+
+    def __init__(self, matrix: ArrayLike, bounds: ArrayLike) -> None:
+        load_highs()
+        self._matrix, self._bounds = _checked(matrix, bounds)
+        scaled, row_scale, column_scale = _equilibrate(self._matrix)
+        row_bounds = self._bounds / row_scale
+        # HiGHS's tolerances are absolute: bring the distances to the facets to about 1.
+        positive = row_bounds[row_bounds > 0.0]
+        unit = float(power_of_two(np.median(positive))) if positive.size else 1.0
+        self._unit = unit * column_scale
+        self._column_scale = column_scale
+        self._costs = row_bounds / unit
+        self._zero_inside = bool(np.all(self._bounds >= 0.0))
+        columns = sparse.csc_array(scaled)
+        self._starts = np.asarray(columns.indptr, dtype=np.int32)
+        self._rows = np.asarray(columns.indices, dtype=np.int32)
+        self._values = np.asarray(columns.data, dtype=np.float64)
+        self._local = threading.local()
+
+    def __reduce__(self) -> tuple[type[LinearProgram], tuple[FloatArray, FloatArray]]:
+        """Rebuild from ``G`` and ``g``: a live solver can be neither pickled nor copied."""
+        return type(self), (self._matrix, self._bounds)
+
+    def maximize(self, theta: ArrayLike, support: ArrayLike) -> FloatArray:
+        """Return a maximiser of ``theta . x`` among the points that vanish off the support.
+
+        Parameters
+        ----------
+        theta : (k,) array
+            The objective on the support.
+        support : (k,) integer array
+            Distinct coordinates allowed to differ from 0.
+
+        Returns
+        -------
+        (k,) array
+            The maximiser's entries on the support: a vertex of the slice, or 0 when ``theta`` is 0.
+            It depends on the arguments alone, not on earlier calls.
+
+        Raises
+        ------
+        SolverError
+            If the slice is empty or unbounded in the direction ``theta``, or HiGHS fails.
+
+        """
+        index = np.asarray(support, dtype=np.int32)
+        objective = np.asarray(theta, dtype=np.float64) * self._column_scale[index]
+        largest = float(np.max(np.abs(objective), initial=0.0))
+        if not np.isfinite(largest):
+            raise InvalidValueError(
+                f"The objective theta must be finite, and {np.asarray(theta)} was given; "
+                "pass finite numbers."
+            )
+        if largest == 0.0 and self._zero_inside:
+            return np.zeros(index.size)
+        objective = objective / power_of_two(largest)
+        solver = self._solver()
+        self._pass_dual(solver, objective, index)
+        solve_to_optimum(solver)
+        scaled = np.asarray(solver.getSolution().row_dual, dtype=np.float64)
+        # Adding 0 turns a negative zero into zero.
+        return scaled * self._unit[index] + 0.0
+
+    def coordinate_bounds(self, support: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest value of each coordinate.
+
+        Parameters
+        ----------
+        support : (k,) integer array, optional
+            Coordinates allowed to differ from 0; all of them if omitted.
+
+        Returns
+        -------
+        lower, upper : (dim,) arrays
+            0 off the support.
+
+        """
+        dim = self._matrix.shape[1]
+        index = np.asarray(range(dim) if support is None else support, dtype=np.int32)
+        lower, upper = np.zeros(dim), np.zeros(dim)
+        solver = self._solver()
+        self._pass_dual(solver, np.zeros(index.size), index)
+        # Only the right-hand side changes, so the model stays; the basis does not, because a start
+        # from the slack basis measured faster than one from the last optimum.
+        for row, coordinate in enumerate(index.tolist()):
+            for sign, ends in ((1.0, upper), (-1.0, lower)):
+                solver.changeRowBounds(row, sign, sign)
+                solver.clearSolver()
+                solve_to_optimum(solver)
+                ends[coordinate] = sign * solver.getObjectiveValue() * self._unit[coordinate]
+            solver.changeRowBounds(row, 0.0, 0.0)
+        return lower + 0.0, upper + 0.0
+
+    def _solver(self) -> Any:
+        solver = getattr(self._local, "solver", None)
+        if solver is None:
+            # The model is equilibrated once, on construction, and its slack basis is dual
+            # feasible: HiGHS's own scaling and presolve would cost more than the solve.
+            solver = new_solver(
+                solver="simplex", simplex_strategy=1, presolve="off", simplex_scale_strategy=0
+            )
+            self._local.solver = solver
+        return solver
+
+    def _pass_dual(self, solver: Any, objective: FloatArray, index: npt.NDArray[np.int32]) -> None:
+        """Give the solver ``min g . y`` subject to ``G_S' y = objective, y >= 0``."""
+        spans = [slice(self._starts[i], self._starts[i + 1]) for i in index]
+        rows = np.concatenate([self._rows[span] for span in spans] or [self._rows[:0]])
+        values = np.concatenate([self._values[span] for span in spans] or [self._values[:0]])
+        starts = np.zeros(index.size + 1, dtype=np.int32)
+        np.cumsum(self._starts[index + 1] - self._starts[index], out=starts[1:])
+        # A row of G that is 0 on the support matters only if it makes the slice empty.
+        used = self._costs < 0.0
+        used[rows] = True
+        position = np.cumsum(used, dtype=np.int32) - 1
+        costs = self._costs[used]
+        count = costs.size
+        solver.passModel(
+            count,
+            index.size,
+            values.size,
+            ROWWISE,
+            MINIMIZE,
+            0.0,
+            costs,
+            np.zeros(count),
+            np.full(count, np.inf),
+            objective,
+            objective,
+            starts,
+            position[rows].astype(np.int32),
+            values,
+            np.zeros(count, dtype=np.int32),
+        )
+
+
+def feasibility(matrix: ArrayLike, bounds: ArrayLike) -> bool:
+    """Tell whether ``{x : G x <= g}`` has a point.
+
+    Parameters
+    ----------
+    matrix : (rows, dim) array
+        ``G``.
+    bounds : (rows,) array
+        ``g``.
+
+    """
+    checked, row_bounds = _checked(matrix, bounds)
+    scaled, row_scale, _ = _equilibrate(checked)
+    limits = row_bounds / row_scale
+    limits = limits / power_of_two(np.max(np.abs(limits), initial=0.0))
+    solver = new_solver()
+    _pass_rows(solver, np.zeros(checked.shape[1]), scaled, np.full(limits.size, -np.inf), limits)
+    run_solver(solver)
+    status = load_highs().HighsModelStatus
+    # Presolve may stop at "unbounded or infeasible", and a zero objective is never unbounded.
+    if solver.getModelStatus() in (status.kInfeasible, status.kUnboundedOrInfeasible):
+        return False
+    solve_to_optimum(solver)
+    return True
+
+
+def is_bounded(matrix: ArrayLike) -> bool:
+    """Tell whether ``{x : G x <= g}``, if it has a point, is bounded.
+
+    It is when the cone ``{x : G x <= 0}`` is only 0: when ``G`` has full column rank and no ``x``
+    has ``G x <= 0`` with ``G x != 0``, which by Stiemke's lemma is when some ``y > 0`` has
+    ``G' y = 0``. One linear program decides the second part: over ``-1 <= G x <= 0`` the largest
+    ``-sum(G x)`` is 0, or it is reached where some row is exactly -1. That gap makes the decision
+    robust; cones narrower than about 1e-9 are taken for 0.
+
+    Parameters
+    ----------
+    matrix : (rows, dim) array
+        ``G``.
+
+    """
+    checked = as_array("matrix (G)", matrix, ndim=2)
+    rows, dim = checked.shape
+    scaled, _, _ = _equilibrate(checked)
+    if rows < dim or np.linalg.matrix_rank(scaled) < dim:
+        return False
+    solver = new_solver()
+    _pass_rows(solver, -scaled.sum(axis=0), scaled, np.full(rows, -1.0), np.zeros(rows))
+    solve_to_optimum(solver)
+    direction = np.asarray(solver.getSolution().col_value, dtype=np.float64)
+    return bool(np.max(-scaled @ direction, initial=0.0) < 0.5)
+
+
+def _pass_rows(
+    solver: Any, costs: FloatArray, matrix: FloatArray, lower: FloatArray, upper: FloatArray
+) -> None:
+    """Give the solver ``max costs . x`` subject to ``lower <= matrix x <= upper``."""
+    compressed = sparse.csc_array(matrix)
+    dim = costs.size
+    solver.passModel(
+        dim,
+        upper.size,
+        compressed.nnz,
+        COLUMNWISE,
+        MAXIMIZE,
+        0.0,
+        costs,
+        np.full(dim, -np.inf),
+        np.full(dim, np.inf),
+        lower,
+        upper,
+        compressed.indptr.astype(np.int32),
+        compressed.indices.astype(np.int32),
+        compressed.data,
+        np.zeros(dim, dtype=np.int32),
+    )
+
+
+def _equilibrate(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Scale columns, then rows, by powers of two so that the entries are about 1.
+
+    The column scales make the exponents of the entries as equal as possible in the least-squares
+    sense (Curtis and Reid); the row scales then bring the largest entry of each row to [1, 2).
+    Returns the scaled matrix and the scales: ``matrix = row_scale * scaled / column_scale``.
+    """
+    nonzero = matrix != 0.0
+    exponents = np.where(nonzero, np.frexp(matrix)[1], 0).astype(np.float64)
+    in_row = np.maximum(nonzero.sum(axis=1), 1)
+    in_column = np.maximum(nonzero.sum(axis=0), 1)
+    column = np.zeros(matrix.shape[1])
+    for _ in range(_EQUILIBRATION_PASSES):
+        row = (exponents + nonzero * column).sum(axis=1) / in_row
+        column = (nonzero * row[:, None] - exponents).sum(axis=0) / in_column
+    column_scale = np.exp2(np.rint(column))
+    row_scale = power_of_two(np.abs(matrix * column_scale).max(axis=1))
+    return matrix * column_scale / row_scale[:, None], row_scale, column_scale
+
+
+def _checked(matrix: ArrayLike, bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    checked = as_array("matrix (G)", matrix, ndim=2)
+    limits = as_array("bounds (g)", bounds, ndim=1)
+    if limits.shape != checked.shape[:1]:
+        raise InvalidValueError(
+            f"A polytope {{x : G x <= g}} needs one bound per row: matrix (G) has shape "
+            f"{checked.shape} and bounds (g) has shape {limits.shape}; make the lengths equal."
+        )
+    return checked, limits

@@ -1,0 +1,110 @@
+"""The lp ball {x : ||x||_p <= radius}, for every p in [1, inf]."""
+
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.marginals import SortableMarginals
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_number, as_sparsity
+
+
+class LpBall(ActionSet):
+    r"""{x : ||x||_p <= radius}; p = 1 is the cross-polytope, p = inf the symmetric cube.
+
+    With 1/p + 1/q = 1, Hölder's inequality gives h(S; theta) = radius * ||theta_S||_q, attained at
+    x_i = radius * sign(theta_i) (|theta_i| / ||theta_S||_q)^(q-1): `prop:l2_exact_solution` for
+    every p. It is largest on the H largest abs(theta_i), so sorting is exact.
+
+    Parameters
+    ----------
+    dim : int
+    p : float
+        In [1, inf]. Strongly convex for 1 < p <= 2.
+    radius : float
+        L_max of the paper when p = 2.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> ball = sb.LpBall(dim=3, p=2.0)
+    >>> ball.value([3.0, 4.0, 0.0])
+    5.0
+    >>> ball.best_response([3.0, 4.0, 0.0], support=[0])
+    array([1., 0., 0.])
+    """
+
+    kind = "lp-ball"
+
+    def __init__(self, dim: int, p: float = 2.0, radius: float = 1.0) -> None:
+        super().__init__(dim)
+        self.p = as_number("p", p, allow_infinite=True)
+        if self.p < 1:
+            raise InvalidValueError(
+                f"p must be at least 1 (below, the ball is not convex), got {self.p}; "
+                "use p=1 for the cross-polytope."
+            )
+        self.radius = as_number("radius", radius, positive=True)
+        self.is_strongly_convex = 1 < self.p <= 2
+        self._q = np.inf if self.p == 1 else 1.0 if np.isinf(self.p) else self.p / (self.p - 1)
+
+    @property
+    def is_sortable(self) -> bool:
+        """True: the H largest abs(theta_i) are the best support."""
+        return True
+
+    def scores(self, theta: FloatArray) -> FloatArray:
+        """Return abs(theta_i)."""
+        return np.abs(theta)
+
+    @property
+    def score_exponent(self) -> float:
+        """The dual exponent q."""
+        return self._q
+
+    @property
+    def score_lipschitz(self) -> float:
+        """1: the score is abs(theta_i) itself."""
+        return 1.0
+
+    def marginals(self, theta: FloatArray) -> SortableMarginals:
+        """Closed-form gains of the q-norm."""
+        return SortableMarginals(self.scores(theta), self._q, self.radius)
+
+    def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        size = np.abs(theta)
+        if np.isinf(self._q):
+            # Only the largest entry earns; argmax takes the first of equals.
+            response = np.zeros_like(theta)
+            rows, best = np.arange(theta.shape[0]), size.argmax(axis=-1)
+            response[rows, best] = self.radius * np.sign(theta[rows, best])
+            return response
+        if self._q == 1:
+            return self.radius * np.sign(theta)
+        largest = size.max(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shape = size / largest  # in [0, 1]: no power overflows
+            norm = (shape**self._q).sum(axis=-1, keepdims=True) ** (1.0 / self._q)
+            response = self.radius * np.sign(theta) * (shape / norm) ** (self._q - 1.0)
+        return np.where(largest > 0, response, 0.0)
+
+    def sparse_norm_bound(self, sparsity: int) -> float:
+        """Return radius * H^(1/2 - 1/p) for p > 2, and radius below: attained."""
+        active = min(as_sparsity(sparsity, self.dim), int(self.available.sum()))
+        return float(self.radius * active ** max(0.0, 0.5 - 1.0 / self.p))
+
+    def axis_reach(self) -> tuple[FloatArray, FloatArray]:
+        """Return -radius and radius."""
+        upper: FloatArray = np.where(self.available, self.radius, 0.0)
+        return -upper, upper
+
+    def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
+        return np.asarray(np.linalg.norm(x, ord=self.p, axis=-1) <= self.radius * (1 + tolerance))
+
+    def _parameters(self) -> dict[str, Any]:
+        p: float | str = "inf" if np.isinf(self.p) else self.p
+        return {"dim": self.dim, "p": p, "radius": self.radius}
+
+    def _summary(self) -> str:
+        return f"dim={self.dim}, p={self.p:g}, radius={self.radius:g}"

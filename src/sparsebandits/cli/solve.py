@@ -1,0 +1,112 @@
+"""``sparsebandits solve``: the best H-sparse action for a set and a theta from a file."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from sparsebandits.action_sets import ACTION_SETS, ActionSet, action_set_from_dict
+from sparsebandits.cli.problem_file import read_problem
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.oracles import METHODS, Solution, sparse_argmax
+
+_KEYS = ("action_set", "theta", "sparsity", "method", "names")
+
+_EXAMPLE = f"""
+\b
+A problem in TOML (JSON has the same keys):
+  theta = [0.9, -0.2, 0.5]
+  sparsity = 2
+  names = ["Sports", "News", "Music"]      # optional
+  [action_set]
+  kind = "box"                             # {", ".join(ACTION_SETS)}
+  lower = [0, 0, 0]
+  upper = [1, 1, 1]
+"""
+
+
+@click.command(epilog=_EXAMPLE)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--sparsity", "-H", type=int, help="At most this many non-zeros; overrides the file.")
+@click.option("--method", type=click.Choice(METHODS), help="The oracle; overrides the file.")
+@click.option("--time-limit", type=float, help="Seconds after which 'exact' stops.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def solve(
+    file: Path, sparsity: int | None, method: Any, time_limit: float | None, as_json: bool
+) -> None:
+    """Find the action with at most H non-zeros that earns most, and say how sure that is."""
+    problem = read_problem(file)
+    unknown = sorted(set(problem) - set(_KEYS))
+    if unknown:
+        raise InvalidValueError(f"{file} has the unknown key {unknown[0]!r}; known: {_KEYS}.")
+    for key in ("action_set", "theta"):
+        if key not in problem:
+            raise InvalidValueError(
+                f"{file} lacks the key {key!r}; see sparsebandits solve --help."
+            )
+    wanted = sparsity if sparsity is not None else problem.get("sparsity")
+    if wanted is None:
+        raise InvalidValueError(f"{file} lacks the key 'sparsity'; add it or pass --sparsity H.")
+    action_set = action_set_from_dict(problem["action_set"])
+    names = _names(problem.get("names"), action_set)
+    chosen = method or problem.get("method", "auto")
+    answer = sparse_argmax(action_set, problem["theta"], wanted, chosen, time_limit=time_limit)
+    if as_json:
+        click.echo(json.dumps(_record(answer)))
+    else:
+        _print_table(action_set, np.asarray(problem["theta"], dtype=float), answer, names)
+
+
+def _names(names: Any, action_set: ActionSet) -> list[str]:
+    if names is None:
+        return [""] * action_set.dim
+    if not isinstance(names, list) or len(names) != action_set.dim:
+        raise InvalidValueError(f"names must be a list of {action_set.dim} texts, one each.")
+    return [str(name) for name in names]
+
+
+def _finite_or_none(number: float) -> float | None:
+    # JSON has neither NaN nor infinity.
+    return number if math.isfinite(number) else None
+
+
+def _record(answer: Solution) -> dict[str, Any]:
+    return {
+        "support": list(answer.support),
+        "action": answer.action.tolist(),
+        "value": answer.value,
+        "upper_bound": answer.upper_bound,
+        "is_exact": answer.is_exact,
+        "gap": _finite_or_none(answer.gap),
+        "step_gaps": [_finite_or_none(gap) for gap in answer.step_gaps.tolist()],
+        "method": answer.method,
+    }
+
+
+def _print_table(action_set: ActionSet, theta: Any, answer: Solution, names: list[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=repr(action_set), title_justify="left")
+    headings = ["coordinate", "name", "theta", "action", "earns"]
+    shown = headings if any(names) else [heading for heading in headings if heading != "name"]
+    for heading in shown:
+        table.add_column(heading, justify="left" if heading == "name" else "right")
+    for i in answer.support:
+        cells = {
+            "coordinate": str(i),
+            "name": names[i],
+            "theta": f"{theta[i]:.6g}",
+            "action": f"{answer.action[i]:.6g}",
+            "earns": f"{theta[i] * answer.action[i]:.6g}",
+        }
+        table.add_row(*(cells[heading] for heading in shown))
+    console = Console()
+    console.print(table)
+    sure = "proven optimal" if answer.is_exact else f"at most {answer.upper_bound:.6g} is possible"
+    console.print(f"value {answer.value:.6g}, {sure} (method {answer.method})", highlight=False)
+    if not math.isnan(answer.gap):
+        console.print(f"gap {answer.gap:.6g}", highlight=False)

@@ -1,0 +1,17 @@
+"""b_1..b_d: the sparse actions that exploration plays, and least squares on their rewards."""
+
+from sparsebandits.exploration.base import Basis
+from sparsebandits.exploration.block import BlockBasis
+from sparsebandits.exploration.diagonal import DiagonalBasis
+from sparsebandits.exploration.matrix import MatrixBasis
+from sparsebandits.exploration.table import BASES, basis_from_dict, make_basis
+
+__all__ = [
+    "BASES",
+    "Basis",
+    "BlockBasis",
+    "DiagonalBasis",
+    "MatrixBasis",
+    "basis_from_dict",
+    "make_basis",
+]

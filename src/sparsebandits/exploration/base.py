@@ -1,0 +1,333 @@
+"""What every exploration basis b_1..b_d offers: actions, B and its bounds, least squares."""
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
+from sparsebandits.validation import (
+    FloatArray,
+    IntArray,
+    as_integer,
+    as_number,
+    as_sparsity,
+    describe,
+)
+
+_CHUNK_ENTRIES = 2_000_000
+
+
+class Basis(ABC):
+    """d actions b_1..b_d that span R^d (`ass:arms during exploration`).
+
+    With M the matrix whose rows are the actions, B = sum_k b_k b_k' = M'M. A subclass stores M in
+    its own way and hands the singular values of M to this class, from which tr(B), lambda_0 and
+    tr(B^-1) follow. Bases are immutable; one that does not span cannot be built.
+
+    Attributes
+    ----------
+    dim : int
+        d, the number of actions and of coordinates.
+    name : str
+        How the basis was made: a name of `BASES`, or the caller's own.
+    """
+
+    kind: ClassVar[str]
+    """The name of the representation in files."""
+
+    def __init__(self, name: str, singular_values: FloatArray) -> None:
+        if not isinstance(name, str):
+            raise InvalidTypeError(f"name must be a string, got {describe(name)}.")
+        self.name = name
+        self.dim = singular_values.size
+        self._singular_values = singular_values
+        with np.errstate(over="ignore", divide="ignore"):
+            bounds = (self.trace, self.inverse_trace)
+        if not np.isfinite(bounds).all():
+            raise InvalidValueError(
+                f"The actions are too long or too short for floating point: singular values from "
+                f"{singular_values.min():.3g} to {singular_values.max():.3g} give tr(B) = "
+                f"{bounds[0]:.3g} and tr(B^-1) = {bounds[1]:.3g}. Rescale the coordinates."
+            )
+
+    # ------------------------------------------------------------------ the hooks
+
+    @abstractmethod
+    def _action(self, k: int) -> tuple[IntArray, FloatArray]:
+        """Return the coordinates of action k that may be non-zero, and its entries there."""
+
+    @abstractmethod
+    def _support_sizes(self) -> IntArray:
+        """Return |S_k| for every k, (dim,)."""
+
+    @abstractmethod
+    def _predict(self, theta: FloatArray) -> FloatArray:
+        """M theta for the rows of theta, (n, dim)."""
+
+    @abstractmethod
+    def _estimate(self, means: FloatArray) -> FloatArray:
+        """M^-1 means for the rows of means, (n, dim)."""
+
+    @property
+    @abstractmethod
+    def coordinate_variance(self) -> FloatArray:
+        """diag(B^-1), (dim,): the variance of theta_hat_i after one cycle with unit noise."""
+
+    @abstractmethod
+    def _inverse_gram_columns(self, indices: IntArray) -> FloatArray:
+        """Return the columns of B^-1 at `indices`, (dim, len(indices))."""
+
+    @abstractmethod
+    def _parameters(self) -> dict[str, Any]:
+        """Return the constructor's keywords, without the name, as JSON-safe values."""
+
+    # ------------------------------------------------------------------ the actions
+
+    def action(self, k: int) -> FloatArray:
+        """b_k, (dim,)."""
+        coordinates, entries = self._action(self._as_index(k))
+        action = np.zeros(self.dim)
+        action[coordinates] = entries
+        return action
+
+    def support(self, k: int) -> IntArray:
+        """S_k, the coordinates that action k uses, ascending."""
+        coordinates, entries = self._action(self._as_index(k))
+        return np.sort(coordinates[entries != 0])
+
+    def _as_index(self, k: int) -> int:
+        index = as_integer("k", k, minimum=0)
+        if index >= self.dim:
+            raise InvalidValueError(f"k must lie in 0..{self.dim - 1}, got {index}.")
+        return index
+
+    def _rows(self, start: int, stop: int) -> FloatArray:
+        rows = np.zeros((stop - start, self.dim))
+        for k in range(start, stop):
+            coordinates, entries = self._action(k)
+            rows[k - start, coordinates] = entries
+        return rows
+
+    @property
+    def actions(self) -> FloatArray:
+        """M, (dim, dim), whose row k is b_k; built anew at each request."""
+        return self._rows(0, self.dim)
+
+    @property
+    def sparsity(self) -> int:
+        """The largest |S_k|."""
+        return int(self._support_sizes().max())
+
+    # ------------------------------------------------------------------ B
+
+    @property
+    def gram(self) -> FloatArray:
+        """B, (dim, dim); built anew at each request."""
+        actions = self.actions
+        return actions.T @ actions
+
+    @property
+    def trace(self) -> float:
+        """tr(B), the sum of the squared lengths of the actions."""
+        return float((self._singular_values**2).sum())
+
+    @property
+    def lambda_0(self) -> float:
+        """The smallest eigenvalue of B."""
+        return float(self._singular_values.min() ** 2)
+
+    @property
+    def inverse_trace(self) -> float:
+        """tr(B^-1), the mean squared error of theta_hat after one cycle with unit noise."""
+        return float((self._singular_values**-2).sum())
+
+    def h_1(self, sigma: float) -> float:
+        """2 sigma^2 tr(B) / lambda_0^2, the constant of the paper's error bound.
+
+        Parameters
+        ----------
+        sigma : float
+            Noise level; non-negative.
+        """
+        level = as_number("sigma", sigma)
+        if level < 0:
+            raise InvalidValueError(f"sigma must be non-negative, got {level}.")
+        return 2 * level**2 * self.trace / self.lambda_0**2  # lemma:ols-bound-hp
+
+    # ------------------------------------------------------------------ least squares
+
+    def predict(self, theta: Any) -> FloatArray:
+        """b_k·theta for every k: the mean rewards of one cycle; (..., dim) to (..., dim)."""
+        rows = _as_rows("theta", theta, self.dim)
+        return self._predict(rows.reshape(-1, self.dim)).reshape(rows.shape)
+
+    def estimate(self, means: Any) -> FloatArray:
+        """theta_hat from the mean reward of each action; (..., dim) to (..., dim).
+
+        B^-1 sum_k b_k mean_k = (M'M)^-1 M' means = M^-1 means, because M is square.
+        """
+        rows = _as_rows("means", means, self.dim)
+        return self._estimate(rows.reshape(-1, self.dim)).reshape(rows.shape)  # eqn:sparse-PEE-ols
+
+    def inverse_gram_columns(self, indices: Any) -> FloatArray:
+        """Columns of B^-1, (dim, len(indices)): covariances with theta_hat at `indices`."""
+        wanted = np.atleast_1d(np.asarray(indices))
+        if wanted.ndim != 1 or not (np.issubdtype(wanted.dtype, np.integer) or wanted.size == 0):
+            raise InvalidTypeError(
+                f"indices must be a flat list of integers in 0..{self.dim - 1}, "
+                f"got {describe(indices)}."
+            )
+        outside = wanted[(wanted < 0) | (wanted >= self.dim)]
+        if outside.size:
+            raise InvalidValueError(f"indices must lie in 0..{self.dim - 1}, got {outside[0]}.")
+        return self._inverse_gram_columns(wanted.astype(np.intp))
+
+    # ------------------------------------------------------------------ fit to an action set
+
+    def check(self, action_set: ActionSet, sparsity: int) -> None:
+        """Refuse the basis unless every action is H-sparse, available and in X.
+
+        That the actions span was established when the basis was built.
+
+        Raises
+        ------
+        InvalidValueError
+            Naming the first action k that is not allowed, and why.
+        CompositionError
+            If the dimensions differ, or the set leaves coordinates that no action may use.
+        """
+        if action_set.dim != self.dim:
+            raise CompositionError(
+                f"The basis has {self.dim} coordinates and {action_set!r} has {action_set.dim}; "
+                "build the basis for this set, for example with make_basis('standard', ...)."
+            )
+        limit = as_sparsity(sparsity, self.dim)
+        sizes = self._support_sizes()
+        too_many = np.flatnonzero(sizes > limit)
+        if too_many.size:
+            k = int(too_many[0])
+            raise InvalidValueError(
+                f"Action k = {k} of the basis uses {sizes[k]} coordinates and sparsity (H) = "
+                f"{limit} allows {limit}; raise the sparsity or use basis='standard'."
+            )
+        refuse_restricted(action_set, self._user_of)
+        outside = self._first_outside(action_set)
+        if outside is not None:
+            raise InvalidValueError(
+                f"Action k = {outside} of the basis, {_show(*self._action(outside))}, is outside "
+                f"{action_set!r}; shrink it, or use basis='standard', which stays inside."
+            )
+
+    def _user_of(self, coordinate: int) -> int:
+        """Return an action that uses the coordinate; there is one, because the actions span."""
+        candidates = itertools.chain([coordinate], range(self.dim))
+        return next(k for k in candidates if coordinate in self.support(k))
+
+    def _first_outside(self, action_set: ActionSet) -> int | None:
+        """Return the first action that is not in X, looking at a few dense rows at a time."""
+        step = max(1, _CHUNK_ENTRIES // self.dim)
+        for start in range(0, self.dim, step):
+            inside = action_set.contains(self._rows(start, min(start + step, self.dim)))
+            if not inside.all():
+                return start + int(inside.argmin())
+        return None
+
+    # ------------------------------------------------------------------ identity
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-safe description; `basis_from_dict` reads it back bit for bit."""
+        return {"kind": self.kind, "name": self.name, **self._parameters()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Basis) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.name, self._singular_values.tobytes()))
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.name!r}, dim={self.dim}, sparsity={self.sparsity}, "
+            f"lambda_0={self.lambda_0:.3g})"
+        )
+
+
+def refuse_restricted(action_set: ActionSet, user_of: Callable[[int], int] | None = None) -> None:
+    """Refuse a set with unavailable coordinates: nothing in it spans R^d."""
+    if action_set.is_unrestricted:
+        return
+    missing = np.flatnonzero(~action_set.available)
+    user = f" Action k = {user_of(int(missing[0]))} uses {missing[0]}." if user_of else ""
+    raise CompositionError(
+        f"{action_set!r} cannot be explored: coordinates {listed(missing)} are unavailable, so "
+        f"its actions do not span all {action_set.dim} dimensions.{user} Explore on the "
+        "unrestricted set, or on one that has only the available coordinates."
+    )
+
+
+def listed(indices: IntArray) -> str:
+    """Name the first few indices in an error message."""
+    shown = ", ".join(str(i) for i in indices[:8])
+    return shown if indices.size <= 8 else f"{shown}, ... ({indices.size} in all)"
+
+
+def _show(coordinates: IntArray, entries: FloatArray) -> str:
+    order = np.argsort(coordinates)
+    parts = [f"{entries[i]:.6g} at {coordinates[i]}" for i in order if entries[i] != 0]
+    return ", ".join(parts[:4]) + (", ..." if len(parts) > 4 else "")
+
+
+def _as_rows(name: str, value: Any, dim: int) -> FloatArray:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidTypeError(
+            f"{name} must be an array of numbers of shape (..., {dim}), got {describe(value)}."
+        ) from None
+    if array.ndim == 0 or array.shape[-1] != dim:
+        raise InvalidValueError(f"{name} must have shape (..., {dim}), got {array.shape}.")
+    return array
+
+
+def refuse_dependent(rows: FloatArray, labels: IntArray) -> None:
+    """Refuse square blocks of rows, (n, k, k), that do not span; `labels` (n, k) names the rows.
+
+    Rows are compared after scaling each to length 1, so that short actions are not taken for
+    dependent ones.
+    """
+    lengths = np.linalg.norm(rows, axis=-1)
+    if not lengths.all():
+        k = labels[lengths == 0][0]
+        raise InvalidValueError(
+            f"Action k = {k} of the basis is 0 and teaches nothing; replace it, or use "
+            "basis='standard'."
+        )
+    unit = rows / lengths[..., None]
+    singular = np.linalg.svd(unit, compute_uv=False)
+    rounding = rows.shape[-1] * np.finfo(np.float64).eps
+    dependent = np.flatnonzero(singular[:, -1] <= rounding * singular[:, 0])
+    if dependent.size:
+        block = int(dependent[0])
+        k = labels[block, _last_pivot(unit[block])]
+        raise InvalidValueError(
+            f"The actions do not span: up to rounding, action k = {k} is a combination of the "
+            f"others (smallest singular value {singular[block, -1]:.2g} of the actions scaled to "
+            "length 1). Replace it, or use basis='standard'."
+        )
+
+
+def _last_pivot(rows: FloatArray) -> int:
+    """Return the row that a greedy, pivoted elimination would take last."""
+    left = rows.copy()
+    taken = np.zeros(len(rows), dtype=np.bool_)
+    for _ in range(len(rows) - 1):
+        norms = np.where(taken, -1.0, np.linalg.norm(left, axis=1))
+        pivot = int(norms.argmax())
+        taken[pivot] = True
+        if norms[pivot] > 0:
+            direction = left[pivot] / norms[pivot]
+            left = left - np.outer(left @ direction, direction)
+    return int(taken.argmin())

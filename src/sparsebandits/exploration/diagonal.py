@@ -1,0 +1,80 @@
+"""Actions along the axes: b_k = scales_k e_k, kept as d numbers."""
+
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.exploration.base import Basis
+from sparsebandits.validation import FloatArray, IntArray, as_array
+
+_TOLERANCE = 1e-9
+
+
+class DiagonalBasis(Basis):
+    """b_k = scales_k e_k; signs are allowed.
+
+    Everything costs O(d) time and memory, so a million coordinates are no trouble.
+
+    Parameters
+    ----------
+    scales : array of shape (dim,)
+        None of them 0.
+    name : str
+
+    Examples
+    --------
+    >>> from sparsebandits.exploration import DiagonalBasis
+    >>> basis = DiagonalBasis([1.0, -2.0])
+    >>> basis.estimate([3.0, 4.0])
+    array([ 3., -2.])
+    >>> basis.inverse_trace
+    1.25
+    """
+
+    kind = "diagonal"
+
+    def __init__(self, scales: Any, name: str = "diagonal") -> None:
+        self.scales = as_array("scales", scales, ndim=1)
+        zero = np.flatnonzero(self.scales == 0)
+        if zero.size:
+            raise InvalidValueError(
+                f"scales must not be 0, got scales[{zero[0]}] = 0: coordinate {zero[0]} would "
+                "never be explored. Give it a non-zero scale."
+            )
+        super().__init__(name, np.abs(self.scales))
+
+    def _action(self, k: int) -> tuple[IntArray, FloatArray]:
+        return np.array([k]), self.scales[k : k + 1]
+
+    def _support_sizes(self) -> IntArray:
+        return np.ones(self.dim, dtype=np.intp)
+
+    def _predict(self, theta: FloatArray) -> FloatArray:
+        return theta * self.scales
+
+    def _estimate(self, means: FloatArray) -> FloatArray:
+        return means / self.scales  # eqn:sparse-PEE-ols
+
+    @property
+    def coordinate_variance(self) -> FloatArray:
+        """1 / scales_i^2."""
+        return self.scales**-2.0
+
+    def _inverse_gram_columns(self, indices: IntArray) -> FloatArray:
+        columns = np.zeros((self.dim, indices.size))
+        columns[indices, np.arange(indices.size)] = self.scales[indices] ** -2.0
+        return columns
+
+    def _first_outside(self, action_set: ActionSet) -> int | None:
+        if action_set.exact_form == "finite":
+            # Points between two points of a finite set are outside it.
+            return super()._first_outside(action_set)
+        lower, upper = action_set.axis_reach()
+        slack = 1 + _TOLERANCE
+        outside = np.flatnonzero((self.scales < lower * slack) | (self.scales > upper * slack))
+        return int(outside[0]) if outside.size else None
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"scales": self.scales.tolist()}

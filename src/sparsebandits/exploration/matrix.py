@@ -1,0 +1,71 @@
+"""Any d actions that span, as a dense matrix factored once."""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.exploration.base import Basis, refuse_dependent
+from sparsebandits.validation import FloatArray, IntArray, as_array
+
+
+class MatrixBasis(Basis):
+    """The rows of a (d, d) matrix M, with its LU factors.
+
+    Parameters
+    ----------
+    matrix : array of shape (dim, dim)
+        Row k is b_k.
+    name : str
+
+    Examples
+    --------
+    >>> from sparsebandits.exploration import MatrixBasis
+    >>> basis = MatrixBasis([[1, 0, 0], [1, 1, 0], [0, 1, 1]])
+    >>> basis.estimate(basis.predict([1.0, 2.0, 3.0]))
+    array([1., 2., 3.])
+    >>> basis.sparsity
+    2
+    """
+
+    kind = "matrix"
+
+    def __init__(self, matrix: Any, name: str = "matrix") -> None:
+        self.matrix = as_array("matrix", matrix, ndim=2)
+        if self.matrix.shape[0] != self.matrix.shape[1]:
+            raise InvalidValueError(
+                f"matrix must be square, one row per action and as many actions as coordinates, "
+                f"got shape {self.matrix.shape}."
+            )
+        refuse_dependent(self.matrix[None], np.arange(len(self.matrix))[None])
+        singular = np.linalg.svd(self.matrix, compute_uv=False)
+        super().__init__(name, np.asarray(singular, dtype=np.float64))
+        self._factors = scipy.linalg.lu_factor(self.matrix)
+
+    def _action(self, k: int) -> tuple[IntArray, FloatArray]:
+        return np.arange(self.dim), self.matrix[k]
+
+    def _support_sizes(self) -> IntArray:
+        return np.asarray(np.count_nonzero(self.matrix, axis=1))
+
+    def _predict(self, theta: FloatArray) -> FloatArray:
+        return theta @ self.matrix.T
+
+    def _estimate(self, means: FloatArray) -> FloatArray:
+        return np.asarray(scipy.linalg.lu_solve(self._factors, means.T)).T  # eqn:sparse-PEE-ols
+
+    @property
+    def coordinate_variance(self) -> FloatArray:
+        """The squared length of each row of M^-1, because B^-1 = M^-1 M^-T."""
+        inverse = np.asarray(scipy.linalg.lu_solve(self._factors, np.eye(self.dim)))
+        return np.asarray((inverse**2).sum(axis=1))
+
+    def _inverse_gram_columns(self, indices: IntArray) -> FloatArray:
+        units = np.zeros((self.dim, indices.size))
+        units[indices, np.arange(indices.size)] = 1.0
+        half = scipy.linalg.lu_solve(self._factors, units, trans=1)
+        return np.asarray(scipy.linalg.lu_solve(self._factors, half))
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"matrix": self.matrix.tolist()}

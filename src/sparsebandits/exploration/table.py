@@ -1,0 +1,134 @@
+"""The table of bases, and how one is made from a name, a matrix or a file."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet, FiniteSet
+from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.exploration.axes import boundary, standard
+from sparsebandits.exploration.base import Basis, refuse_restricted
+from sparsebandits.exploration.block import BlockBasis
+from sparsebandits.exploration.designed import designed
+from sparsebandits.exploration.diagonal import DiagonalBasis
+from sparsebandits.exploration.matrix import MatrixBasis
+from sparsebandits.exploration.orthogonal import block_gaussian, block_uniform
+from sparsebandits.exploration.sparse_points import from_points
+from sparsebandits.validation import as_array, as_sparsity, describe
+
+
+class BasisBuilder(Protocol):
+    """Makes a basis of H-sparse actions of a convex set; only random ones use the generator."""
+
+    def __call__(
+        self, action_set: ActionSet, sparsity: int, rng: np.random.Generator | None = None
+    ) -> Basis:
+        """Build the basis."""
+
+
+BASES: dict[str, BasisBuilder] = {
+    "standard": standard,
+    "boundary": boundary,
+    "block-gaussian": block_gaussian,
+    "block-uniform": block_uniform,
+    "designed": designed,
+}
+
+_REPRESENTATIONS: dict[str, type[DiagonalBasis] | type[BlockBasis] | type[MatrixBasis]] = {
+    DiagonalBasis.kind: DiagonalBasis,
+    BlockBasis.kind: BlockBasis,
+    MatrixBasis.kind: MatrixBasis,
+}
+
+
+def make_basis(
+    basis: Any, action_set: ActionSet, sparsity: int, rng: np.random.Generator | int | None = None
+) -> Basis:
+    """Make, and check, the exploration actions b_1..b_d (`ass:arms during exploration`).
+
+    Parameters
+    ----------
+    basis : str, Basis or array of shape (dim, dim)
+        ``"standard"``, ``"boundary"``, ``"block-gaussian"``, ``"block-uniform"``, ``"designed"``,
+        or your own actions as rows. On a `FiniteSet` every name gives d independent points of the
+        set, and ``"designed"`` the better ones.
+    action_set : ActionSet
+        X.
+    sparsity : int
+        H.
+    rng : numpy.random.Generator or seed, optional
+        Needed by the random bases.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> from sparsebandits.exploration import make_basis
+    >>> basis = make_basis("standard", sb.LpBall(dim=20), sparsity=5)
+    >>> basis
+    DiagonalBasis('standard', dim=20, sparsity=1, lambda_0=1)
+    >>> basis.h_1(sigma=0.5)
+    10.0
+    """
+    limit = as_sparsity(sparsity, action_set.dim)
+    if isinstance(basis, str):
+        made = _named(basis, action_set, limit, rng)
+    elif isinstance(basis, Basis):
+        made = basis
+    else:
+        rows = as_array("basis", basis, ndim=2)
+        is_diagonal = rows.shape[0] == rows.shape[1] and not (rows - np.diag(np.diag(rows))).any()
+        made = DiagonalBasis(np.diag(rows), "own") if is_diagonal else MatrixBasis(rows, "own")
+    made.check(action_set, limit)
+    return made
+
+
+def _named(
+    name: str, action_set: ActionSet, sparsity: int, rng: np.random.Generator | int | None
+) -> Basis:
+    if name not in BASES:
+        known = ", ".join(repr(known) for known in BASES)
+        raise InvalidValueError(
+            f"basis must be one of {known}, a Basis or a (dim, dim) matrix, got {name!r}."
+        )
+    generator = None if rng is None else _as_generator(rng)
+    refuse_restricted(action_set)
+    if isinstance(action_set, FiniteSet):
+        return from_points(action_set, sparsity, name)
+    return BASES[name](action_set, sparsity, generator)
+
+
+def _as_generator(rng: Any) -> np.random.Generator:
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
+        raise InvalidTypeError(
+            f"rng must be a numpy.random.Generator or an integer seed, got {describe(rng)}."
+        )
+    return np.random.default_rng(rng)
+
+
+def basis_from_dict(data: Mapping[str, Any]) -> Basis:
+    """Build the basis that `Basis.to_dict` described, bit for bit.
+
+    Examples
+    --------
+    >>> from sparsebandits.exploration import basis_from_dict
+    >>> basis_from_dict({"kind": "diagonal", "name": "mine", "scales": [1.0, 2.0]})
+    DiagonalBasis('mine', dim=2, sparsity=1, lambda_0=1)
+    """
+    if not isinstance(data, Mapping):
+        raise InvalidTypeError(f"A basis must be a table of keys, got {describe(data)}.")
+    fields = dict(data)
+    kind = fields.pop("kind", None)
+    if kind not in _REPRESENTATIONS:
+        known = ", ".join(repr(name) for name in _REPRESENTATIONS)
+        raise InvalidValueError(f"kind must be one of {known}, got {describe(kind)}.")
+    try:
+        return _REPRESENTATIONS[kind](**fields)
+    except TypeError as error:
+        if isinstance(error, InvalidTypeError):
+            raise
+        raise InvalidValueError(
+            f"{kind!r} does not take the keys {sorted(fields)}: {error}."
+        ) from None

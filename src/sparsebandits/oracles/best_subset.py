@@ -1,0 +1,467 @@
+r"""Best subset: maximise :math:`g(S) = \theta_S^\top A_S^{-1} \theta_S` over :math:`|S| \le H`.
+
+g grows with S, so supports of exactly H coordinates suffice. Few supports are all tried, sharing
+the elimination of common prefixes (`enumerate_subsets`). Otherwise a branch and bound works on
+batches of nodes: each node conditions on what it includes, inherits its parent's relaxation,
+improves it by two Newton steps, fixes coordinates, and branches on the largest score
+(`perspective`). A node with few completions is enumerated instead.
+
+Rounding. In the scaled problem (unit diagonal, largest abs(theta) one) values and bounds carry a
+relative error of order d H u / lambda_min, u the unit roundoff. A node is discarded only if its
+bound is below ``(1 + relative_tolerance - margin)`` times the incumbent, where
+``margin = 16 d H u / lambda_min``; nodes that are this close are enumerated.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.oracles.perspective import condition, pad, starting_point, tighten
+from sparsebandits.validation import FloatArray, IntArray
+
+NodeArray = npt.NDArray[np.void]
+
+_ENUMERATE_ALL = 20_000  # supports; below, enumeration beats the setting up of a tree
+_ENUMERATE_NODE = 3_000  # completions of one node
+_STORED_ENTRIES = 4_000_000  # matrix entries an enumeration may hold at once
+_LEAVES = 64  # nodes enumerated together
+_RUIN = 1e150
+_BATCH = 512  # nodes taken from the pool at once
+_CHUNK_ENTRIES = 600_000  # entries of the Newton systems solved in one call: they stay in cache
+_OPEN_NODES = 50_000  # beyond, depth first: the pool stays bounded
+_ROOT_STEPS, _NODE_STEPS = 15, 2
+_FREE, _IN, _OUT = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class BestSubset:
+    """The best support found and what is known about it.
+
+    `runner_up_squared_value` is the best value on another support of H coordinates: nan when it
+    was not asked for or there is no other; only a lower bound on it when `proven` is false.
+    """
+
+    support: tuple[int, ...]
+    squared_value: float
+    squared_bound: float
+    proven: bool
+    nodes: int
+    runner_up_squared_value: float = math.nan
+
+
+def best_subset(
+    matrix: FloatArray,
+    theta: FloatArray,
+    sparsity: int,
+    *,
+    time_limit: float | None = None,
+    relative_tolerance: float = 1e-9,
+    runner_up: bool = False,
+) -> BestSubset:
+    """Prove the best support, or stop at `time_limit` with the best found and an upper bound.
+
+    Parameters
+    ----------
+    matrix
+        A, symmetric positive definite, shape (d, d).
+    theta
+        Shape (d,).
+    sparsity
+        H, between 1 and d.
+    time_limit
+        Seconds, checked between batches of nodes; None to run until proven.
+    relative_tolerance
+        Supports better by less than this factor need not be found.
+    runner_up
+        Whether to prove the second best support as well.
+
+    Examples
+    --------
+    >>> matrix = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> best_subset(matrix, np.array([1.0, 0.8, 0.5]), 2).support
+    (0, 2)
+    """
+    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    if math.comb(theta.size, sparsity) <= _ENUMERATE_ALL and time_limit != 0:
+        return enumerate_subsets(matrix, theta, sparsity, runner_up=runner_up)
+    scaled, target, unit = _rescale(matrix, theta)
+    if unit == 0.0:
+        value = 0.0 if runner_up else math.nan
+        return BestSubset(tuple(range(sparsity)), 0.0, 0.0, True, 0, value)
+    search = _Search(scaled, target, sparsity, relative_tolerance, runner_up)
+    bound = search.run(deadline)
+    return search.found.report(unit, bound, search.nodes)
+
+
+def enumerate_subsets(
+    matrix: FloatArray, theta: FloatArray, sparsity: int, *, runner_up: bool = False
+) -> BestSubset:
+    """Try every support of `sparsity` coordinates; parameters as in `best_subset`."""
+    scaled, target, unit = _rescale(matrix, theta)
+    found = _Incumbents(scaled, target, sparsity, runner_up)
+    rows, gains = _best_completions(scaled[None], target[None], np.zeros(1), sparsity)
+    found.offer(rows[gains > -np.inf, 1:])
+    return found.report(unit, None, math.comb(theta.size, sparsity))
+
+
+def _rescale(matrix: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Scale to unit diagonal and largest abs(theta) one, with the factor that restores g."""
+    diagonal = np.diagonal(matrix)
+    if not (diagonal > 0.0).all():
+        raise InvalidValueError(
+            "best_subset needs a positive definite matrix; its diagonal is not positive."
+        )
+    scale = 1.0 / np.sqrt(diagonal)
+    target = theta * scale
+    largest = float(np.abs(target).max())
+    return scale[:, None] * matrix * scale, target / (largest or 1.0), largest**2
+
+
+class _Incumbents:
+    """The best support, or the best two, seen so far."""
+
+    def __init__(self, matrix: FloatArray, theta: FloatArray, size: int, two: bool) -> None:
+        self.matrix, self.theta, self.size = matrix, theta, size
+        self.wanted = 2 if two else 1
+        self.best: list[tuple[float, tuple[int, ...]]] = []
+
+    @property
+    def threshold(self) -> float:
+        """What a support has to exceed to enter."""
+        return self.best[-1][0] if len(self.best) == self.wanted else -math.inf
+
+    def offer(self, supports: IntArray) -> bool:
+        """Evaluate supports, shape (n, H), afresh and keep the best; whether one entered."""
+        ordered = np.sort(supports, axis=1)
+        block = self.matrix[ordered[:, :, None], ordered[:, None, :]]
+        right = self.theta[ordered]
+        values = np.sum(right * np.linalg.solve(block, right[:, :, None])[:, :, 0], axis=1)
+        entered = False
+        for row in np.argsort(-values, kind="stable")[: self.wanted + 1]:
+            support = tuple(ordered[row].tolist())
+            if values[row] > self.threshold and all(support != kept for _, kept in self.best):
+                self.best.append((float(values[row]), support))
+                self.best.sort(key=lambda kept: -kept[0])
+                del self.best[self.wanted :]
+                entered = True
+        return entered
+
+    def report(self, unit: float, bound: float | None, nodes: int) -> BestSubset:
+        """Give the result in the units of the caller; a bound of None means proven."""
+        value, support = self.best[0]
+        second = self.best[1][0] * unit if len(self.best) > 1 else math.nan
+        limit = value if bound is None else max(value, bound)
+        return BestSubset(support, value * unit, limit * unit, bound is None, nodes, second)
+
+
+def _eliminate(
+    matrices: FloatArray, thetas: FloatArray, values: FloatArray, pivot: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Include `pivot` and keep the coordinates after it."""
+    column = matrices[:, pivot + 1 :, pivot]
+    ratio = thetas[:, pivot] / matrices[:, pivot, pivot]
+    scaled = column / matrices[:, pivot, pivot, None]
+    left = matrices[:, pivot + 1 :, pivot + 1 :] - column[:, :, None] * scaled[:, None, :]
+    return (
+        left,
+        thetas[:, pivot + 1 :] - column * ratio[:, None],
+        values + ratio * thetas[:, pivot],
+    )
+
+
+def _best_last(
+    matrices: FloatArray, thetas: FloatArray, values: FloatArray, size: int
+) -> tuple[IntArray, FloatArray]:
+    """Find the two best ways to add one or two coordinates.
+
+    Returns rows (problem, coordinates...) and their values.
+    """
+    f = thetas.shape[1]
+    on = np.arange(f)
+    diagonal = matrices[:, on, on]
+    gains = values[:, None] + thetas**2 / diagonal
+    if size == 2:
+        ratio = matrices / diagonal[:, :, None]
+        left = diagonal[:, None, :] - ratio * matrices
+        left[:, on, on] = 1.0
+        ratio *= -thetas[:, :, None]
+        ratio += thetas[:, None, :]
+        ratio *= ratio
+        ratio /= left
+        ratio += gains[:, :, None]
+        ratio += np.where(on[:, None] >= on, -np.inf, 0.0)  # each pair once
+        gains = ratio
+    flat = gains.reshape(-1)
+    first = int(flat.argmax())
+    top = float(flat[first])
+    flat[first] = -np.inf
+    second = int(flat.argmax())
+    rows = np.array(np.unravel_index([first, second], gains.shape), dtype=np.intp).T
+    return rows, np.array([top, flat[second]])
+
+
+def _best_completions(
+    matrices: FloatArray, thetas: FloatArray, values: FloatArray, size: int
+) -> tuple[IntArray, FloatArray]:
+    """Enumerate the ways to add `size` coordinates to problems (n, f, f), (n, f), (n,).
+
+    Returns the two best as rows (problem, coordinates...), and their values; minus infinity
+    stands for "no other". Prefixes of all but the last two coordinates are kept in
+    colexicographic order, so that those which stop before coordinate m are the first
+    comb(m, length) ones: a slice.
+    """
+    n, f = thetas.shape
+    if size <= 2:
+        return _best_last(matrices, thetas, values, size)
+    found: list[tuple[IntArray, FloatArray]] = []
+    if math.comb(f - 3, size - 3) * n * f * f > _STORED_ENTRIES and size > 3:
+        for pivot in range(f - size + 1):
+            left = _eliminate(matrices, thetas, values, pivot)
+            rows, gains = _best_completions(*left, size - 1)
+            rows[:, 1:] += pivot + 1
+            found.append((np.insert(rows, 1, pivot, axis=1), gains))
+        return _best_two(found)
+    prefixes = np.empty((1, 0), dtype=np.intp)
+    for length in range(1, size - 1):
+        stop = f - (size - length)
+        kept = math.comb(stop, length) if length < size - 2 else 0
+        next_matrices, next_thetas = np.empty((kept * n, f, f)), np.empty((kept * n, f))
+        next_values, next_prefixes = np.empty(kept * n), np.empty((kept, length), dtype=np.intp)
+        for pivot in range(length - 1, stop):
+            parents, start = math.comb(pivot, length - 1), math.comb(pivot, length)
+            old, new = slice(parents * n), slice(start * n, (start + parents) * n)
+            left = _eliminate(matrices[old], thetas[old], values[old], pivot)
+            if length == size - 2:
+                last, gains = _best_last(*left, 2)
+                prefix, problem = np.divmod(last[:, 0], n)
+                head = np.column_stack([problem, prefixes[prefix]])
+                rows = np.insert(last[:, 1:] + pivot + 1, 0, pivot, axis=1)
+                found.append((np.concatenate([head, rows], axis=1), gains))
+                continue
+            next_matrices[new, pivot + 1 :, pivot + 1 :] = left[0]
+            next_thetas[new, pivot + 1 :], next_values[new] = left[1], left[2]
+            next_prefixes[start : start + parents, :-1] = prefixes[:parents]
+            next_prefixes[start : start + parents, -1] = pivot
+        matrices, thetas, values, prefixes = next_matrices, next_thetas, next_values, next_prefixes
+    return _best_two(found)
+
+
+def _best_two(found: list[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
+    rows = np.concatenate([rows for rows, _ in found])
+    gains = np.concatenate([gains for _, gains in found])
+    best = np.argsort(-gains, kind="stable")[:2]
+    return rows[best], gains[best]
+
+
+def _is_small(free: int, remaining: int) -> bool:
+    return remaining <= 2 or math.comb(free, remaining) <= _ENUMERATE_NODE
+
+
+class _Pool:
+    """Open nodes, the rows of one structured array."""
+
+    def __init__(self, dim: int) -> None:
+        fields = [("bound", "f8"), ("remaining", "i8"), ("state", "i1", dim)]
+        self.rows = np.zeros(256, dtype=[*fields, ("diagonal", "f8", dim), ("point", "f8", dim)])
+        self.count = 0
+
+    def push(self, nodes: NodeArray) -> None:
+        """Add copies of the nodes."""
+        needed = self.count + len(nodes)
+        if needed > len(self.rows):
+            larger = np.zeros(2 * needed, dtype=self.rows.dtype)
+            larger[: self.count] = self.rows[: self.count]
+            self.rows = larger
+        self.rows[self.count : needed] = nodes
+        self.count = needed
+
+    def largest_bound(self) -> float:
+        """Give the largest bound of an open node; minus infinity if there is none."""
+        return float(self.rows["bound"][: self.count].max(initial=-np.inf))
+
+    def pop(self) -> NodeArray:
+        """Take out a batch of nodes with equal `remaining`, those of largest bound first."""
+        bound, remaining = self.rows["bound"][: self.count], self.rows["remaining"][: self.count]
+        level = remaining.min() if self.count > _OPEN_NODES else remaining[bound.argmax()]
+        taken = np.flatnonzero(remaining == level)
+        taken = taken[np.argsort(-bound[taken], kind="stable")[:_BATCH]]
+        nodes = self.rows[taken]
+        left = self.count - len(taken)
+        behind = np.ones(len(taken), dtype=np.bool_)  # rows past the new end that stay
+        behind[taken[taken >= left] - left] = False
+        self.rows[taken[taken < left]] = self.rows[left : self.count][behind]
+        self.count = left
+        return nodes
+
+
+class _Search:
+    """Branch and bound on a problem with unit diagonal."""
+
+    def __init__(
+        self, matrix: FloatArray, theta: FloatArray, sparsity: int, tolerance: float, two: bool
+    ) -> None:
+        self.matrix, self.theta, self.sparsity = matrix, theta, sparsity
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        if least <= 0.0:
+            raise InvalidValueError(
+                f"best_subset needs a positive definite matrix; after scaling to unit diagonal its "
+                f"least eigenvalue is {least:.3g}."
+            )
+        self.margin = 16.0 * theta.size * sparsity * np.finfo(np.float64).eps / least
+        self.tolerance = tolerance
+        self.nodes = 0
+        self.found = _Incumbents(matrix, theta, sparsity, two)
+        self.pool = _Pool(theta.size)
+        root = np.zeros(1, dtype=self.pool.rows.dtype)
+        root["bound"] = theta @ np.linalg.solve(matrix, theta)
+        root["remaining"] = sparsity
+        root["diagonal"], root["point"] = starting_point(matrix, theta, sparsity, least)
+        self.pool.push(root)
+
+    @property
+    def cutoff(self) -> float:
+        """Nodes whose bound is at most this are of no interest."""
+        return self.found.threshold * (1.0 + self.tolerance - self.margin)
+
+    def run(self, deadline: float) -> float | None:
+        """Search; return None when proven, else an upper bound on every support."""
+        self._greedy()
+        self._improve()
+        while self.pool.largest_bound() > self.cutoff:
+            if time.perf_counter() > deadline:
+                return self.pool.largest_bound() * (1.0 + self.margin)
+            batch = self.pool.pop()
+            batch = batch[batch["bound"] > self.cutoff]
+            free = (batch["state"] == _FREE).sum(axis=1)
+            order = np.argsort(free, kind="stable")  # nodes of like size share a padded batch
+            batch, free = batch[order], free[order]
+            while len(batch):
+                if time.perf_counter() > deadline:
+                    self.pool.push(batch)
+                    break
+                taken = self._process(batch, free)
+                batch, free = batch[taken:], free[taken:]
+        return None
+
+    def _process(self, batch: NodeArray, free: IntArray) -> int:
+        """Enumerate or bound some of the first nodes; return how many."""
+        remaining, f = int(batch["remaining"][0]), int(free[0])
+        if _is_small(f, remaining):
+            small = sum(_is_small(int(other), remaining) for other in free[:_LEAVES])
+            self._enumerate(batch[:small], free[:small], remaining)
+            taken = small
+        else:
+            taken = min(len(batch), max(1, _CHUNK_ENTRIES // (2 * f + 1) ** 2))
+            self._branch(batch[:taken], free[:taken], remaining)
+        self.nodes += taken
+        return taken
+
+    def _condition(
+        self, nodes: NodeArray, width: int
+    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
+        """Give the included and free coordinates, and the problem left, `width` columns wide."""
+        free = np.argsort(nodes["state"] != _FREE, axis=1, kind="stable")[:, :width]
+        included = np.nonzero(nodes["state"] == _IN)[1].reshape(len(nodes), -1)
+        return included, free, *condition(self.matrix, self.theta, included, free)
+
+    def _enumerate(self, nodes: NodeArray, free: IntArray, remaining: int) -> None:
+        included, columns, matrices, thetas, values = self._condition(nodes, int(free[-1]))
+        # Choosing padding is allowed and ruinous, which spares the enumeration any masks.
+        pad(matrices, thetas, np.arange(free[-1]) >= free[:, None], -1.0, _RUIN)
+        rows, gains = _best_completions(matrices, thetas, values, remaining)
+        rows = rows[gains > max(self.found.threshold, 0.0)]
+        if len(rows):
+            added = np.take_along_axis(columns[rows[:, 0]], rows[:, 1:], axis=1)
+            self.found.offer(np.concatenate([included[rows[:, 0]], added], axis=1))
+
+    def _branch(self, nodes: NodeArray, free: IntArray, remaining: int) -> None:
+        """Bound the nodes, fix coordinates, and push the children of those that survive."""
+        width = int(free[-1])
+        included, columns, matrices, thetas, values = self._condition(nodes, width)
+        padding = np.arange(width) >= free[:, None]
+        pad(matrices, thetas, padding, 1.0, 0.0)
+        diagonal = np.take_along_axis(nodes["diagonal"], columns, axis=1)
+        point = np.take_along_axis(nodes["point"], columns, axis=1)
+        diagonal[padding], point[padding] = 0.5, 0.0
+        relaxed = tighten(
+            matrices, thetas, diagonal, point, remaining, self.cutoff - values,
+            _NODE_STEPS if included.size else _ROOT_STEPS,
+        )  # fmt: skip
+        best = np.argsort(np.where(padding, -1.0, relaxed.score), axis=1)[:, -remaining:]
+        rounded = np.take_along_axis(columns, best, axis=1)
+        if self.found.offer(np.concatenate([included, rounded], axis=1)):
+            self._improve()
+
+        state = np.where(relaxed.exclude, _OUT, np.where(relaxed.include, _IN, _FREE))
+        state[padding] = _OUT
+        undecided = np.where(state == _FREE, relaxed.score, -1.0)
+        branching = np.take_along_axis(columns, undecided.argmax(axis=1)[:, None], axis=1)
+        # Padding columns hold coordinates that are not free: leave those as they are.
+        state = np.where(padding, np.take_along_axis(nodes["state"], columns, axis=1), state)
+        for field, entries in (
+            ("state", state),
+            ("diagonal", relaxed.diagonal),
+            ("point", relaxed.point),
+        ):
+            np.put_along_axis(nodes[field], columns, entries.astype(nodes[field].dtype), axis=1)
+        nodes["bound"] = np.minimum(nodes["bound"], relaxed.bound + values)
+        alive = nodes["bound"] > self.cutoff
+        branches = (nodes["state"] == _FREE).any(axis=1)
+        for decision in (_IN, _OUT):
+            child = nodes[alive & branches]
+            np.put_along_axis(
+                child["state"], branching[alive & branches], np.int8(decision), axis=1
+            )
+            self._push(child)
+        self._push(nodes[alive & ~branches])
+
+    def _push(self, nodes: NodeArray) -> None:
+        """Add nodes to the pool; evaluate those that allow one support, drop those without any."""
+        included = (nodes["state"] == _IN).sum(axis=1)
+        possible = included + (nodes["state"] == _FREE).sum(axis=1)
+        nodes["remaining"] = self.sparsity - included
+        for single, kept in (
+            (included == self.sparsity, nodes["state"] == _IN),
+            (possible == self.sparsity, nodes["state"] != _OUT),
+        ):
+            if single.any():
+                self.found.offer(np.nonzero(kept[single])[1].reshape(-1, self.sparsity))
+        self.pool.push(nodes[(included < self.sparsity) & (possible > self.sparsity)])
+
+    def _greedy(self) -> None:
+        """Offer the support that adds the best coordinate H times."""
+        support: list[int] = []
+        others = np.arange(self.theta.size)
+        for _ in range(self.sparsity):
+            matrices, thetas, _ = condition(
+                self.matrix, self.theta, np.array([support], dtype=np.intp), others[None]
+            )
+            best = int((thetas[0] ** 2 / np.diagonal(matrices[0])).argmax())
+            support.append(int(others[best]))
+            others = np.delete(others, best)
+        self.found.offer(np.array([support]))
+
+    def _improve(self) -> None:
+        """Exchange two coordinates of the best support for the best two while that helps."""
+        size = min(2, self.sparsity)
+        kept = np.arange(self.sparsity)
+        pairs = np.array([kept[kept != i] for i in kept])
+        if size == 2:
+            first, second = np.triu_indices(self.sparsity, 1)
+            pairs = np.array([np.delete(kept, drop) for drop in zip(first, second, strict=True)])
+        improving = True
+        while improving:
+            support = np.array(self.found.best[0][1])
+            included = support[pairs]
+            free = np.array([np.setdiff1d(np.arange(self.theta.size), row) for row in included])
+            rows, _ = _best_last(*condition(self.matrix, self.theta, included, free), size)
+            added = np.take_along_axis(free[rows[:, 0]], rows[:, 1:], axis=1)
+            before = self.found.best[0]
+            self.found.offer(np.concatenate([included[rows[:, 0]], added], axis=1))
+            improving = self.found.best[0] != before

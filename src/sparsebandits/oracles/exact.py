@@ -1,0 +1,171 @@
+"""The exact oracle: which search proves the best support of each kind of set."""
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import CompositionError
+from sparsebandits.oracles.best_subset import best_subset
+from sparsebandits.oracles.mixed_integer import sparse_mixed_integer
+from sparsebandits.oracles.solution import BatchSolution
+from sparsebandits.oracles.swap import swap
+from sparsebandits.oracles.top_h import top_h
+from sparsebandits.validation import FloatArray
+
+ENUMERABLE_SUPPORTS = 20_000
+"""Up to this many supports, trying each of them is cheap."""
+
+CHEAP_PROGRAM = 12
+"""Up to this many coordinates, a mixed-integer program takes milliseconds."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What one search found for one theta."""
+
+    support: tuple[int, ...]
+    upper_bound: float
+    proven: bool
+    runner_up: float = math.nan
+    """The best value on supports that do not contain `support`; nan if not looked for."""
+
+
+Solver = Callable[[Any, FloatArray, int, float | None, bool], Search]
+
+
+def exact(
+    action_set: ActionSet,
+    theta: FloatArray,
+    sparsity: int,
+    *,
+    time_limit: float | None = None,
+    runner_up: bool = False,
+) -> BatchSolution:
+    """Prove the best support, or stop at `time_limit` seconds per theta with what is known then.
+
+    Closed form where sorting is exact; branch and bound or enumeration on the ellipsoid
+    (`best_subset`); a mixed-integer program on polytopes and budgets; a scan on finite sets;
+    enumeration on anything else while there are at most 20,000 supports.
+
+    Parameters
+    ----------
+    theta : (n, dim)
+    """
+    if action_set.is_sortable:
+        sorted_answer = top_h(action_set, theta, sparsity)
+        return BatchSolution(**{**vars(sorted_answer), "method": "exact"})
+    solve = SOLVERS[action_set.exact_form]
+    found = [solve(action_set, row, sparsity, time_limit, runner_up) for row in theta]
+    supports = np.full((theta.shape[0], sparsity), -1, dtype=np.intp)
+    for row, search in enumerate(found):
+        supports[row, : len(search.support)] = search.support
+    actions, values = action_set.respond_on(theta, supports)
+    proven = np.array([search.proven for search in found], dtype=np.bool_)
+    bounds = np.array([search.upper_bound for search in found])
+    gaps = np.maximum(values - np.array([search.runner_up for search in found]), 0.0)
+    if sparsity >= np.count_nonzero(action_set.available):
+        gaps = np.full(theta.shape[0], np.inf)
+    return BatchSolution(
+        supports=supports,
+        actions=actions,
+        values=values,
+        gaps=gaps,
+        step_gaps=np.empty((theta.shape[0], 0)),
+        is_exact=proven,
+        upper_bounds=np.where(proven, values, np.maximum(bounds, values)),
+        method="exact",
+    )
+
+
+def is_cheap(action_set: ActionSet, sparsity: int) -> bool:
+    """Whether ``method="auto"`` goes for the exact oracle: see `sparse_argmax`."""
+    usable = int(np.count_nonzero(action_set.available))
+    if action_set.exact_form == "finite":
+        return True
+    if action_set.exact_form == "linear":
+        return usable <= CHEAP_PROGRAM
+    return math.comb(usable, min(sparsity, usable)) <= ENUMERABLE_SUPPORTS
+
+
+def _quadratic(
+    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
+) -> Search:
+    usable = np.flatnonzero(action_set.available)
+    found = best_subset(
+        action_set.matrix[np.ix_(usable, usable)],
+        theta[usable],
+        min(sparsity, usable.size),
+        time_limit=time_limit,
+        runner_up=runner_up,
+    )
+    return Search(
+        support=tuple(usable[list(found.support)].tolist()),
+        upper_bound=math.sqrt(found.squared_bound),
+        proven=found.proven,
+        runner_up=math.sqrt(found.runner_up_squared_value),
+    )
+
+
+def _linear(
+    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
+) -> Search:
+    lower, upper = action_set.coordinate_bounds
+    matrix, bounds = action_set.linear_constraints()
+    found = sparse_mixed_integer(
+        matrix,
+        bounds,
+        theta,
+        sparsity,
+        lower,
+        upper,
+        available=action_set.available,
+        time_limit=time_limit,
+        incumbent=swap(action_set, theta[None, :], sparsity).actions[0],
+        runner_up=runner_up,
+    )
+    return Search(found.support, found.upper_bound, found.proven, found.runner_up_value)
+
+
+def _finite(
+    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
+) -> Search:
+    points = action_set.points[action_set.sparse_points(sparsity)]
+    values = points @ theta
+    best = int(values.argmax())
+    support = np.flatnonzero(points[best])
+    if support.size:
+        others = values[(points[:, support] == 0).any(axis=1)]
+        return Search(tuple(support.tolist()), float(values[best]), True, float(others.max()))
+    return Search((), float(values[best]), True)
+
+
+def _enumerate(
+    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
+) -> Search:
+    usable = np.flatnonzero(action_set.available)
+    size = min(sparsity, usable.size)
+    if math.comb(usable.size, size) > ENUMERABLE_SUPPORTS:
+        raise CompositionError(
+            f"No exact oracle is known for {action_set!r}, and its {math.comb(usable.size, size)} "
+            "supports are too many to try. Use method='swap' or 'greedy'."
+        )
+    chosen = itertools.chain.from_iterable(itertools.combinations(usable.tolist(), size))
+    supports = np.fromiter(chosen, dtype=np.intp).reshape(-1, size)
+    rows = np.repeat(theta[None, :], supports.shape[0], axis=0)
+    values = action_set.respond_on(rows, supports)[1]
+    best = int(values.argmax())
+    runner = float(np.delete(values, best).max()) if values.size > 1 else math.nan
+    return Search(tuple(supports[best].tolist()), float(values[best]), True, runner)
+
+
+SOLVERS: dict[str, Solver] = {
+    "quadratic": _quadratic,
+    "linear": _linear,
+    "finite": _finite,
+    "other": _enumerate,
+}

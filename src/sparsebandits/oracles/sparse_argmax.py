@@ -1,0 +1,130 @@
+"""One question, five ways to answer it: which H-sparse action earns most for this theta?"""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.oracles.exact import exact, is_cheap
+from sparsebandits.oracles.greedy import greedy
+from sparsebandits.oracles.solution import BatchSolution, Solution
+from sparsebandits.oracles.swap import swap
+from sparsebandits.oracles.top_h import top_h
+from sparsebandits.validation import FloatArray, as_number, as_sparsity, as_theta, describe
+
+Method = Literal["auto", "top-h", "greedy", "swap", "exact"]
+METHODS: tuple[str, ...] = get_args(Method)
+"""The table of oracles: what contracts and the command line read."""
+
+
+def sparse_argmax(
+    action_set: ActionSet,
+    theta: Any,
+    sparsity: int,
+    method: Method = "auto",
+    *,
+    time_limit: float | None = None,
+    runner_up: bool = False,
+) -> Solution:
+    """Maximise theta·x over the actions x in X with at most H non-zeros.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+    theta : array of shape (dim,)
+    sparsity : int
+        H, in 1..dim.
+    method : {"auto", "top-h", "greedy", "swap", "exact"}
+        "auto" is top-h where sorting is exact; otherwise exact where that is cheap (a finite set, a
+        polytope or budget of at most 12 available coordinates, at most 20,000 supports); otherwise
+        swap.
+    time_limit : float, optional
+        Seconds after which "exact" stops with the best found, an upper bound and
+        ``is_exact=False``.
+    runner_up : bool
+        Whether "exact" also looks for the best value on any other support, for the gap.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> best = sb.sparse_argmax(sb.LpBall(dim=4), [0.1, -3.0, 0.2, 4.0], sparsity=2)
+    >>> best.support, best.value, best.is_exact
+    ((1, 3), 5.0, True)
+    >>> best.action
+    array([ 0. , -0.6,  0. ,  0.8])
+    """
+    if np.ndim(theta) != 1:
+        raise InvalidValueError(
+            f"theta must have shape (dim,), got shape {np.shape(theta)}; "
+            "use sparse_argmax_batch for many at once."
+        )
+    batch = sparse_argmax_batch(
+        action_set,
+        np.asarray(theta)[None],
+        sparsity,
+        method,
+        time_limit=time_limit,
+        runner_up=runner_up,
+    )
+    return batch.row(0)
+
+
+def sparse_argmax_batch(
+    action_set: ActionSet,
+    theta: Any,
+    sparsity: int,
+    method: Method = "auto",
+    *,
+    time_limit: float | None = None,
+    runner_up: bool = False,
+) -> BatchSolution:
+    """Answer `sparse_argmax` for every theta of an array of shape (..., dim) at once.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> best = sb.sparse_argmax_batch(sb.LpBall(dim=3), [[1, 2, 3], [3, 2, 1]], sparsity=1)
+    >>> best.supports.tolist(), best.values.tolist()
+    ([[2], [0]], [3.0, 3.0])
+    """
+    if not isinstance(action_set, ActionSet):
+        raise InvalidTypeError(
+            f"action_set must be an action set such as sb.LpBall(dim=20), "
+            f"got {describe(action_set)}."
+        )
+    parameters = as_theta(theta, action_set.dim)
+    sparsity = as_sparsity(sparsity, action_set.dim)
+    if time_limit is not None:
+        time_limit = as_number("time_limit", time_limit, positive=True)
+    rows = parameters.reshape(-1, action_set.dim)
+    solution = _dispatch(action_set, rows, sparsity, method, time_limit, runner_up)
+    return solution.reshape(parameters.shape[:-1])
+
+
+def _dispatch(
+    action_set: ActionSet,
+    rows: FloatArray,
+    sparsity: int,
+    method: Method,
+    time_limit: float | None,
+    runner_up: bool,
+) -> BatchSolution:
+    chosen: str = method
+    if method == "auto":
+        if action_set.is_sortable:
+            chosen = "top-h"
+        else:
+            chosen = "exact" if is_cheap(action_set, sparsity) else "swap"
+    match chosen:
+        case "top-h":
+            return top_h(action_set, rows, sparsity)
+        case "greedy":
+            return greedy(action_set, rows, sparsity)
+        case "swap":
+            return swap(action_set, rows, sparsity)
+        case "exact":
+            return exact(action_set, rows, sparsity, time_limit=time_limit, runner_up=runner_up)
+        case _:
+            known = ", ".join(repr(name) for name in METHODS)
+            raise InvalidValueError(f"method must be one of {known}, got {describe(method)}.")

@@ -1,0 +1,59 @@
+"""Random instances of every registered action set: a new set adds its line here."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import ortho_group
+
+import sparsebandits as sb
+from sparsebandits.validation import FloatArray
+
+Factory = Callable[[np.random.Generator, int], sb.ActionSet]
+
+
+def correlated_matrix(rng: np.random.Generator, dim: int, condition: float = 20.0) -> FloatArray:
+    """A positive definite matrix with lambda_max = 1 and the given condition number."""
+    if dim == 1:
+        return np.ones((1, 1))
+    basis = ortho_group.rvs(dim, random_state=rng)
+    return np.asarray((basis * np.geomspace(1 / condition, 1, dim)) @ basis.T)
+
+
+def _polytope(rng: np.random.Generator, dim: int) -> sb.Polytope:
+    rows = np.vstack([rng.standard_normal((2 * dim, dim)), np.eye(dim), -np.eye(dim)])
+    return sb.Polytope(rows, rng.uniform(0.3, 1.5, rows.shape[0]))
+
+
+def _finite(rng: np.random.Generator, dim: int) -> sb.FiniteSet:
+    points = rng.standard_normal((6 * dim, dim)) * (rng.uniform(size=(6 * dim, dim)) < 0.5)
+    return sb.FiniteSet(np.vstack([points, np.eye(dim), np.zeros((1, dim))]))
+
+
+EXAMPLES: dict[str, list[Factory]] = {
+    "lp-ball": [
+        lambda _, dim: sb.LpBall(dim, p=2.0),
+        lambda _, dim: sb.LpBall(dim, p=1.5, radius=2.0),
+        lambda _, dim: sb.LpBall(dim, p=1.0, radius=0.5),
+        lambda _, dim: sb.LpBall(dim, p=3.0),
+        lambda _, dim: sb.LpBall(dim, p=float("inf"), radius=1.5),
+    ],
+    "ellipsoid": [
+        lambda rng, dim: sb.Ellipsoid(correlated_matrix(rng, dim)),
+        lambda rng, dim: sb.Ellipsoid(np.diag(rng.uniform(0.2, 3.0, dim))),
+    ],
+    "box": [
+        lambda _, dim: sb.Box(np.zeros(dim), np.ones(dim)),
+        lambda rng, dim: sb.Box(-rng.uniform(0, 2, dim), rng.uniform(0, 2, dim)),
+    ],
+    "budget": [lambda rng, dim: sb.Budget(rng.uniform(0.5, 2.0), rng.uniform(0.1, 1.0, dim))],
+    "polytope": [_polytope],
+    "finite-set": [_finite],
+}
+
+CASES: list[tuple[str, Factory]] = [
+    (f"{kind}-{number}", factory)
+    for kind, factories in EXAMPLES.items()
+    for number, factory in enumerate(factories)
+]
+CASE_IDS = [name for name, _ in CASES]
+FACTORIES = [factory for _, factory in CASES]

@@ -102,9 +102,7 @@ def linear_programs(rng: np.random.Generator, dim: int, sparsity: int, bound: fl
 
     assert np.allclose(ours(), theirs(), atol=1e-7)
     what = f"linprog / linear programs on a polytope, d={dim}, H={sparsity}, support changed"
-    return Ratio(
-        what, seconds(ours, repeats=3) / len(jobs), once(theirs) / len(jobs), bound, True
-    )
+    return Ratio(what, seconds(ours, repeats=3) / len(jobs), once(theirs) / len(jobs), bound, True)
 
 
 def exact_against_enumeration(rng: np.random.Generator) -> Ratio:
@@ -139,9 +137,7 @@ def scip(X: sb.Ellipsoid, theta: np.ndarray, sparsity: int, limit: float) -> tup
         model.addCons(x[i] <= reach[i] * z[i])
         model.addCons(x[i] >= -reach[i] * z[i])
     model.addCons(quicksum(z) <= sparsity)
-    quadratic = quicksum(
-        X.matrix[i, j] * x[i] * x[j] for i in range(dim) for j in range(dim)
-    )
+    quadratic = quicksum(X.matrix[i, j] * x[i] * x[j] for i in range(dim) for j in range(dim))
     model.addCons(quadratic - 2 * quicksum(theta[i] * x[i] for i in range(dim)) <= t)
     model.setObjective(t)
     start = time.perf_counter()

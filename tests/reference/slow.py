@@ -19,7 +19,8 @@ def _lp_ball(ball: sb.LpBall, theta: FloatArray) -> float:
 
 def _program(matrix: FloatArray, bounds: FloatArray, theta: FloatArray) -> float:
     answer = linprog(-theta, A_ub=matrix, b_ub=bounds, bounds=(None, None), method="highs")
-    return float(-answer.fun)
+    assert answer.fun is not None
+    return -float(answer.fun)
 
 
 def slow_value(action_set: sb.ActionSet, theta: FloatArray, support: Iterable[int]) -> float:

@@ -14,6 +14,7 @@ from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, 
 
 _ENUMERABLE_SUPPORTS = 20_000
 _LONG_ROW = 256
+_NARROW = 10
 
 
 class Ellipsoid(ActionSet):
@@ -107,7 +108,7 @@ class Ellipsoid(ActionSet):
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         if indices.ndim == 1:
-            solved = scipy.linalg.cho_solve((self._factor_on(indices), True), theta.T).T
+            solved = solve_shared(self._factor_on(indices), theta)
         else:
             solved = solve_padded(self.matrix, theta, indices)
         squared = (theta * solved).sum(axis=-1, keepdims=True)
@@ -174,6 +175,11 @@ class Ellipsoid(ActionSet):
         )
 
 
+def solve_shared(factor: FloatArray, theta: FloatArray) -> FloatArray:
+    """Solve A_S z = theta_S for every row, given the lower Cholesky factor of A_S."""
+    return np.asarray(scipy.linalg.cho_solve((factor, True), theta.T, check_finite=False)).T
+
+
 def solve_padded(matrix: FloatArray, theta: FloatArray, indices: IntArray) -> FloatArray:
     """Solve A_S z = theta_S for every row's own S, by batched Cholesky; padding (-1) gives 0."""
     padding = indices < 0
@@ -183,8 +189,12 @@ def solve_padded(matrix: FloatArray, theta: FloatArray, indices: IntArray) -> Fl
         blocks = np.where(padding[:, :, None] | padding[:, None, :], 0.0, blocks)
         blocks += np.eye(indices.shape[1]) * padding[:, None, :]
     factors = np.linalg.cholesky(blocks)
-    solved = theta.copy()
     width = indices.shape[1]
+    # Chosen by the width alone: a row's bits must not depend on the rows beside it.
+    if width > _NARROW:
+        rows = [solve_shared(factors[n], theta[n, None])[0] for n in range(theta.shape[0])]
+        return np.array(rows).reshape(theta.shape)
+    solved = theta.copy()
     for i in range(width):
         solved[:, i] -= np.einsum("nj,nj->n", factors[:, i, :i], solved[:, :i])
         solved[:, i] /= factors[:, i, i]
@@ -214,43 +224,48 @@ class EllipsoidMarginals(Marginals):
         # A residual this small is rounding: the coordinate adds nothing.
         self._noise = 1e-28 * (theta**2 / diagonal).max(axis=-1, keepdims=True)
 
-    def gains(self) -> FloatArray:
+    def keys(self) -> FloatArray:
+        """Return r^2 / s, the gain in h^2."""
+        keys = np.square(self._residual)
+        keys /= self._schur
+        return keys
+
+    def gains(self, keys: FloatArray) -> FloatArray:
         """Return sqrt(g + r^2/s) - sqrt(g) without the cancellation of that formula."""
-        step = self._residual**2
-        step /= self._schur
-        step[step <= self._noise] = 0.0
-        value = np.sqrt(self._squared)
-        denominator = np.sqrt(self._squared + step)
-        denominator += value
-        np.divide(step, denominator, out=step, where=denominator > 0)
-        return step
+        root = np.sqrt(self._squared)
+        with np.errstate(invalid="ignore"):
+            gains = keys / (np.sqrt(self._squared + keys) + root)
+        return np.where(keys > self._noise, gains, np.minimum(keys, 0.0))
 
     def add(self, picks: IntArray) -> None:
         """Append the pick's row to the factor; update residuals and Schur complements."""
         lanes = np.arange(picks.size)
         row = self._matrix[picks]
-        earlier = self._factor[: self._size]
-        weights = earlier[:, lanes, picks]
-        # Which way is chosen by dim alone: a row's bits must not depend on the rows beside it.
-        if row.shape[1] >= _LONG_ROW:
-            for lane in lanes:
-                row[lane] -= weights[:, lane] @ earlier[:, lane]
-        else:
-            for weight, past in zip(weights, earlier, strict=True):
-                row -= weight[:, None] * past
-        root = np.sqrt(self._schur[lanes, picks])[:, None]
-        row /= root
-        coefficient = self._residual[lanes, picks][:, None] / root
-        if (picks < 0).any():
-            row[picks < 0] = 0.0
-            coefficient[picks < 0] = 0.0
+        if self._size:
+            earlier = self._factor[: self._size]
+            weights = earlier[:, lanes, picks]
+            # Which way is chosen by dim alone: a row's bits must not depend on the rows beside it.
+            if row.shape[1] >= _LONG_ROW:
+                for lane in lanes:
+                    row[lane] -= weights[:, lane] @ earlier[:, lane]
+            else:
+                for weight, past in zip(weights, earlier, strict=True):
+                    row -= weight[:, None] * past
+        root = np.sqrt(self._schur[lanes, picks])
+        coefficient = self._residual[lanes, picks] / root
+        row /= root[:, None]
+        stopped = picks < 0
+        if stopped.any():
+            row[stopped] = 0.0
+            coefficient[stopped] = 0.0
         if self._size == self._factor.shape[0]:
             self._factor = np.concatenate([self._factor, np.empty_like(self._factor)])
         self._factor[self._size] = row
         self._size += 1
-        self._residual -= coefficient * row
-        self._schur -= row**2
+        self._squared += np.square(coefficient)[:, None]
+        self._residual -= coefficient[:, None] * row
+        np.square(row, out=row)
+        self._schur -= row
         # Rounding can push the Schur complement of a near-duplicate below 0; its gain is then 0
         # because its residual is noise too.
         np.maximum(self._schur, self._floor, out=self._schur)
-        self._squared = self._squared + coefficient**2

@@ -114,7 +114,7 @@ class _FiniteMarginals(Marginals):
         self._missing_sum = np.tile(self._uses @ np.arange(theta.shape[1]), (theta.shape[0], 1))
         self._dim = theta.shape[1]
 
-    def gains(self) -> FloatArray:
+    def keys(self) -> FloatArray:
         """Return the best newly reachable value above the best reachable one."""
         n = self._values.shape[0]
         current = np.where(self._missing == 0, self._values, -np.inf).max(axis=1)
@@ -123,6 +123,10 @@ class _FiniteMarginals(Marginals):
         coordinates = self._missing_sum[rows, points]
         np.maximum.at(best, (rows, coordinates), self._values[rows, points])
         return np.asarray(best - current.reshape(n, 1))
+
+    def gains(self, keys: FloatArray) -> FloatArray:
+        """Return the keys: they are the gains."""
+        return keys
 
     def add(self, picks: IntArray) -> None:
         """Strike the picks off the missing coordinates."""

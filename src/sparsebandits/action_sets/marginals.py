@@ -16,11 +16,25 @@ if TYPE_CHECKING:
 
 
 class Marginals(ABC):
-    """The gains of every coordinate for n parameters at once."""
+    """The gains of every coordinate for n parameters at once.
+
+    Candidates are compared by `keys`, which order them as their gains do and cost less; a gain is
+    worked out only for the few keys that matter.
+    """
 
     @abstractmethod
-    def gains(self) -> FloatArray:
-        """Return rho(v; theta) as a fresh (n, dim) array; entries of picked v mean nothing."""
+    def keys(self) -> FloatArray:
+        """Return, as a fresh (n, dim) array, numbers >= 0 that increase with rho(v; theta).
+
+        Entries of coordinates that were picked mean nothing.
+        """
+
+    @abstractmethod
+    def gains(self, keys: FloatArray) -> FloatArray:
+        """Return rho(v; theta) for some of the current keys, (n, m); 0 below rounding.
+
+        A key of -inf means that there is no such candidate, and so does its gain.
+        """
 
     @abstractmethod
     def add(self, picks: IntArray) -> None:
@@ -47,29 +61,34 @@ class SortableMarginals(Marginals):
         # Scaled to [0, 1], so that no power overflows; greedy picks the largest score first.
         with np.errstate(invalid="ignore"):
             self._scores = np.where(largest > 0, scores / largest, 0.0)
-        self._powers = self._scores if exponent in (1.0, np.inf) else self._scores**exponent
         self._total = np.zeros_like(largest)
 
-    def gains(self) -> FloatArray:
+    def keys(self) -> FloatArray:
+        """Return the scores."""
+        return self._scores.copy()
+
+    def gains(self, keys: FloatArray) -> FloatArray:
         """Return (P + s^q)^(1/q) - P^(1/q) without the cancellation of that formula."""
         q = self._exponent
         if q == 1.0:
-            return np.asarray(self._scale * self._scores)
+            return np.where(keys >= 0, self._scale * np.maximum(keys, 0.0), keys)
         if q == np.inf:
-            return np.asarray(self._scale * np.maximum(self._scores - self._total, 0.0))
+            return np.where(keys >= 0, self._scale * np.maximum(keys - self._total, 0.0), keys)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            relative = np.expm1(np.log1p(self._powers / self._total) / q)
+            relative = np.expm1(np.log1p(keys**q / self._total) / q)
             grown = self._total ** (1.0 / q) * relative
-        return np.asarray(self._scale * np.where(self._total > 0, grown, self._scores))
+            # A key of -inf, for "no candidate", stays what it is.
+            gains = self._scale * np.where((self._total > 0) & (keys >= 0), grown, keys)
+        return np.where(keys >= 0, gains, keys)
 
     def add(self, picks: IntArray) -> None:
         """Add the picked score to the sum of powers, or to the maximum."""
         rows = np.arange(picks.size)
-        added = np.where(picks < 0, 0.0, self._powers[rows, picks])[:, None]
+        added = np.where(picks < 0, 0.0, self._scores[rows, picks])[:, None]
         if self._exponent == np.inf:
             self._total = np.maximum(self._total, added)
         else:
-            self._total = self._total + added
+            self._total = self._total + added**self._exponent
 
 
 class ResolvedMarginals(Marginals):
@@ -87,7 +106,7 @@ class ResolvedMarginals(Marginals):
         responses = self._set._respond(theta, indices)
         return np.asarray((theta * responses).sum(axis=-1))
 
-    def gains(self) -> FloatArray:
+    def keys(self) -> FloatArray:
         """Return h(G + v) - h(G), at least 0, for every available v outside G."""
         candidates = np.broadcast_to(self._set.available, self._theta.shape).copy()
         rows, places = np.nonzero(self._picked >= 0)
@@ -99,6 +118,10 @@ class ResolvedMarginals(Marginals):
         # h is monotone in S; what is left below rounding is a gain of zero.
         gains[rows, coordinates] = np.where(gain > 1e-12 * np.abs(values), gain, 0.0)
         return gains
+
+    def gains(self, keys: FloatArray) -> FloatArray:
+        """Return the keys: they are the gains."""
+        return keys
 
     def add(self, picks: IntArray) -> None:
         """Append the picks and solve once for the new h(G)."""

@@ -292,11 +292,11 @@ def _as_rows(name: str, value: Any, dim: int) -> FloatArray:
     return array
 
 
-def refuse_dependent(rows: FloatArray, labels: IntArray) -> None:
-    """Refuse square blocks of rows, (n, k, k), that do not span; `labels` (n, k) names the rows.
+def spanning_singular_values(rows: FloatArray, labels: IntArray) -> FloatArray:
+    """Return the singular values of square blocks of rows, (n, k, k) to (n, k), if they span.
 
-    Rows are compared after scaling each to length 1, so that short actions are not taken for
-    dependent ones.
+    Whether they do is seen after scaling each row to length 1, so that short actions are not taken
+    for dependent ones; `labels`, (n, k), names the rows.
     """
     lengths = np.linalg.norm(rows, axis=-1)
     if not lengths.all():
@@ -306,17 +306,29 @@ def refuse_dependent(rows: FloatArray, labels: IntArray) -> None:
             "basis='standard'."
         )
     unit = rows / lengths[..., None]
-    singular = np.linalg.svd(unit, compute_uv=False)
-    rounding = rows.shape[-1] * np.finfo(np.float64).eps
-    dependent = np.flatnonzero(singular[:, -1] <= rounding * singular[:, 0])
-    if dependent.size:
-        block = int(dependent[0])
-        k = labels[block, _last_pivot(unit[block])]
+    dependent = _first_singular(np.linalg.svd(unit, compute_uv=False))
+    if dependent is not None:
         raise InvalidValueError(
-            f"The actions do not span: up to rounding, action k = {k} is a combination of the "
-            f"others (smallest singular value {singular[block, -1]:.2g} of the actions scaled to "
-            "length 1). Replace it, or use basis='standard'."
+            f"The actions do not span: up to rounding, action k = "
+            f"{labels[dependent, _last_pivot(unit[dependent])]} is a combination of the others. "
+            "Replace it, or use basis='standard'."
         )
+    singular = np.asarray(np.linalg.svd(rows, compute_uv=False), dtype=np.float64)
+    uneven = _first_singular(singular)
+    if uneven is not None:
+        k = labels[uneven, lengths[uneven].argmin()]
+        raise InvalidValueError(
+            f"Action k = {k} of the basis has length {lengths[uneven].min():.3g} and another "
+            f"{lengths[uneven].max():.3g}: too different to be told apart from 0 in floating "
+            "point. Rescale the coordinates."
+        )
+    return singular
+
+
+def _first_singular(singular_values: FloatArray) -> int | None:
+    rounding = singular_values.shape[1] * np.finfo(np.float64).eps
+    lost = np.flatnonzero(singular_values[:, -1] <= rounding * singular_values[:, 0])
+    return int(lost[0]) if lost.size else None
 
 
 def _last_pivot(rows: FloatArray) -> int:

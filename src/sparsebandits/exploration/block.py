@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.exploration.base import Basis, refuse_dependent
+from sparsebandits.exploration.base import Basis, spanning_singular_values
 from sparsebandits.validation import FloatArray, IntArray, as_array, describe
 
 
@@ -47,7 +47,7 @@ class BlockBasis(Basis):
             same = [block for block in parsed if block[0].size == size]
             indices = np.stack([coordinates for coordinates, _ in same])
             rows = np.stack([matrix for _, matrix in same])
-            refuse_dependent(rows, indices)
+            singular.append(spanning_singular_values(rows, indices).ravel())
             stack = len(self._stacks)
             block_of, row_of = np.indices(indices.shape)
             self._place[indices] = np.stack([np.full_like(indices, stack), block_of, row_of], -1)
@@ -55,7 +55,6 @@ class BlockBasis(Basis):
             for array in (indices, rows, inverse):
                 array.setflags(write=False)
             self._stacks.append((indices, rows, inverse))
-            singular.append(np.linalg.svd(rows, compute_uv=False).ravel())
         super().__init__(name, np.concatenate(singular))
 
     def _action(self, k: int) -> tuple[IntArray, FloatArray]:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.exploration.base import Basis, refuse_dependent
+from sparsebandits.exploration.base import Basis, spanning_singular_values
 from sparsebandits.validation import FloatArray, IntArray, as_array
 
 
@@ -38,9 +38,8 @@ class MatrixBasis(Basis):
                 f"matrix must be square, one row per action and as many actions as coordinates, "
                 f"got shape {self.matrix.shape}."
             )
-        refuse_dependent(self.matrix[None], np.arange(len(self.matrix))[None])
-        singular = np.linalg.svd(self.matrix, compute_uv=False)
-        super().__init__(name, np.asarray(singular, dtype=np.float64))
+        labels = np.arange(len(self.matrix))
+        super().__init__(name, spanning_singular_values(self.matrix[None], labels[None])[0])
         self._factors = scipy.linalg.lu_factor(self.matrix)
 
     def _action(self, k: int) -> tuple[IntArray, FloatArray]:

@@ -14,6 +14,7 @@ bound is below ``(1 + relative_tolerance - margin)`` times the incumbent, where
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import dataclass
@@ -27,8 +28,8 @@ from sparsebandits.validation import FloatArray, IntArray
 
 NodeArray = npt.NDArray[np.void]
 
-_ENUMERATE_ALL = 20_000  # supports; below, enumeration beats the setting up of a tree
-_ENUMERATE_NODE = 3_000  # completions of one node
+_ENUMERATE_ALL = 300_000  # supports: up to here (about 20 ms) enumeration beats a tree
+_ENUMERATE_NODE = 5_000  # completions of one node
 _STORED_ENTRIES = 4_000_000  # matrix entries an enumeration may hold at once
 _LEAVES = 64  # nodes enumerated together
 _RUIN = 1e150
@@ -75,7 +76,8 @@ def best_subset(
     sparsity
         H, between 1 and d.
     time_limit
-        Seconds, checked between batches of nodes; None to run until proven.
+        Seconds, checked between batches of nodes; None to run until proven. Enumeration, chosen
+        for at most 300,000 supports, takes tens of milliseconds and is not interrupted.
     relative_tolerance
         Supports better by less than this factor need not be found.
     runner_up
@@ -88,7 +90,7 @@ def best_subset(
     (0, 2)
     """
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
-    if math.comb(theta.size, sparsity) <= _ENUMERATE_ALL and time_limit != 0:
+    if math.comb(theta.size, sparsity) <= _ENUMERATE_ALL:
         return enumerate_subsets(matrix, theta, sparsity, runner_up=runner_up)
     scaled, target, unit = _rescale(matrix, theta)
     if unit == 0.0:
@@ -322,7 +324,7 @@ class _Search:
         root["bound"] = theta @ np.linalg.solve(matrix, theta)
         root["remaining"] = sparsity
         root["diagonal"], root["point"] = starting_point(matrix, theta, sparsity, least)
-        self.pool.push(root)
+        self._push(root)
 
     @property
     def cutoff(self) -> float:
@@ -335,7 +337,7 @@ class _Search:
         self._improve()
         while self.pool.largest_bound() > self.cutoff:
             if time.perf_counter() > deadline:
-                return self.pool.largest_bound() * (1.0 + self.margin)
+                return max(self.pool.largest_bound(), self.cutoff) * (1.0 + self.margin)
             batch = self.pool.pop()
             batch = batch[batch["bound"] > self.cutoff]
             free = (batch["state"] == _FREE).sum(axis=1)
@@ -353,9 +355,9 @@ class _Search:
         """Enumerate or bound some of the first nodes; return how many."""
         remaining, f = int(batch["remaining"][0]), int(free[0])
         if _is_small(f, remaining):
-            small = sum(_is_small(int(other), remaining) for other in free[:_LEAVES])
-            self._enumerate(batch[:small], free[:small], remaining)
-            taken = small
+            most = max(1, min(_LEAVES, _STORED_ENTRIES // int(free[-1]) ** 2))
+            taken = sum(_is_small(int(other), remaining) for other in free[:most])
+            self._enumerate(batch[:taken], free[:taken], remaining)
         else:
             taken = min(len(batch), max(1, _CHUNK_ENTRIES // (2 * f + 1) ** 2))
             self._branch(batch[:taken], free[:taken], remaining)
@@ -391,7 +393,7 @@ class _Search:
         diagonal[padding], point[padding] = 0.5, 0.0
         relaxed = tighten(
             matrices, thetas, diagonal, point, remaining, self.cutoff - values,
-            _NODE_STEPS if included.size else _ROOT_STEPS,
+            _ROOT_STEPS if free[0] == self.theta.size else _NODE_STEPS,
         )  # fmt: skip
         best = np.argsort(np.where(padding, -1.0, relaxed.score), axis=1)[:, -remaining:]
         rounded = np.take_along_axis(columns, best, axis=1)
@@ -448,17 +450,15 @@ class _Search:
         self.found.offer(np.array([support]))
 
     def _improve(self) -> None:
-        """Exchange two coordinates of the best support for the best two while that helps."""
-        size = min(2, self.sparsity)
-        kept = np.arange(self.sparsity)
-        pairs = np.array([kept[kept != i] for i in kept])
-        if size == 2:
-            first, second = np.triu_indices(self.sparsity, 1)
-            pairs = np.array([np.delete(kept, drop) for drop in zip(first, second, strict=True)])
+        """Exchange two coordinates (one, if large) of the best support while that helps."""
+        many = math.comb(self.sparsity, 2) * (self.theta.size - self.sparsity + 2) ** 2
+        size = 2 if self.sparsity > 1 and many <= _STORED_ENTRIES else 1
+        leaving = itertools.combinations(range(self.sparsity), size)
+        staying = np.array([np.delete(np.arange(self.sparsity), pair) for pair in leaving])
         improving = True
         while improving:
             support = np.array(self.found.best[0][1])
-            included = support[pairs]
+            included = support[staying]
             free = np.array([np.setdiff1d(np.arange(self.theta.size), row) for row in included])
             rows, _ = _best_last(*condition(self.matrix, self.theta, included, free), size)
             added = np.take_along_axis(free[rows[:, 0]], rows[:, 1:], axis=1)

@@ -29,24 +29,31 @@ def greedy_picks(
     n = theta.shape[0]
     lanes = np.arange(n)
     marginals = action_set.marginals(theta)
-    taken = np.repeat(~action_set.available[None, :], n, axis=0)
+    taken = np.repeat(np.where(action_set.available, 0.0, -np.inf)[None, :], n, axis=0)
     picks = np.full((n, sparsity), -1, dtype=np.intp)
     step_gaps = np.full((n, sparsity), np.inf)
     growing = np.ones(n, dtype=np.bool_)
-    for k in range(min(sparsity, int(np.count_nonzero(action_set.available)))):
-        gains = marginals.gains()  # line 8: rho_k(v; theta)
-        gains[taken] = -np.inf
-        best = gains.argmax(axis=1)  # line 9: g_k
-        best_gain = gains[lanes, best]
-        growing &= best_gain > 0
-        if not growing.any():
-            break
-        gains[lanes, best] = -np.inf
-        second_gain = gains.max(axis=1)  # line 10: v_second
-        step_gaps[:, k] = np.where(growing, best_gain - second_gain, np.inf)  # line 11: delta_k
-        picks[:, k] = np.where(growing, best, -1)
-        marginals.add(picks[:, k])  # line 13: G_k
-        taken[lanes, best] = True
+    leading = np.empty((n, 2))
+    steps = min(sparsity, int(np.count_nonzero(action_set.available)))
+    for k in range(steps):
+        keys = marginals.keys()
+        keys += taken
+        best = keys.argmax(axis=1)  # line 9: g_k
+        leading[:, 0] = keys[lanes, best]
+        keys[lanes, best] = -np.inf
+        leading[:, 1] = keys.max(axis=1)  # line 10: v_second
+        gains = marginals.gains(leading)  # line 8: rho_k(v; theta), where it matters
+        growing &= gains[:, 0] > 0
+        if not growing.all():
+            best = np.where(growing, best, -1)
+            gains[~growing] = (np.inf, 0.0)
+            if not growing.any():
+                break
+        step_gaps[:, k] = gains[:, 0] - gains[:, 1]  # line 11: delta_k
+        picks[:, k] = best
+        if k + 1 < steps:
+            marginals.add(best)  # line 13: G_k
+            taken[lanes, best] = -np.inf
     return picks, step_gaps
 
 

@@ -33,6 +33,46 @@ BoolArray = npt.NDArray[np.bool_]
 _LEAST_RELATIVE_GAP = 1e-3
 
 
+# OpenBLAS spreads a factorisation of more than about 90 rows, or a product of more than 2^18
+# multiplications, over threads. For the small systems of one node that costs more than it saves,
+# and fifty times more when another process uses the cores.
+_SERIAL_ROWS = 64
+_SERIAL_PRODUCT = 1 << 18
+
+
+def _product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Multiply stacks of matrices, in pieces that BLAS does on one thread."""
+    columns = right.shape[2]
+    piece = max(1, _SERIAL_PRODUCT // (left.shape[1] * left.shape[2]))
+    if columns <= piece:
+        return left @ right
+    starts = range(0, columns, piece)
+    return np.concatenate([left @ right[:, :, at : at + piece] for at in starts], axis=2)
+
+
+def solve_positive(matrices: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve stacks of positive definite systems, shapes (n, k, k) and (n, k, columns).
+
+    Large ones are halved by a Schur complement, which needs no pivoting between the halves.
+    """
+    size = matrices.shape[1]
+    if size <= _SERIAL_ROWS:
+        solved: FloatArray = np.linalg.solve(matrices, right).astype(np.float64, copy=False)
+        return solved
+    half = size // 2
+    corner = matrices[:, half:, :half]
+    first = solve_positive(
+        matrices[:, :half, :half],
+        np.concatenate([matrices[:, :half, half:], right[:, :half]], axis=2),
+    )
+    below = _product(corner, first)
+    rest = size - half
+    last = solve_positive(
+        matrices[:, half:, half:] - below[:, :, :rest], right[:, half:] - below[:, :, rest:]
+    )
+    return np.concatenate([first[:, :, rest:] - _product(first[:, :, :rest], last), last], axis=1)
+
+
 def condition(
     matrix: FloatArray, theta: FloatArray, included: IntArray, free: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -59,8 +99,8 @@ def condition(
     block = matrix[included[:, :, None], included[:, None, :]]
     cross = matrix[included[:, :, None], free[:, None, :]]
     right = np.concatenate([cross, theta[included][:, :, None]], axis=2)
-    solved = np.linalg.solve(block, right)
-    eliminated = cross.transpose(0, 2, 1) @ solved
+    solved = solve_positive(block, right)
+    eliminated = _product(cross.transpose(0, 2, 1), solved)
     values = np.sum(theta[included] * solved[:, :, -1], axis=1)
     return matrices - eliminated[:, :, :-1], thetas - eliminated[:, :, -1], values
 
@@ -191,7 +231,7 @@ def _newton_step(
     split[:, on, on] -= diagonal
     with np.errstate(all="ignore"):  # a step that is not finite is not taken
         try:
-            inverse = np.linalg.inv(split)
+            inverse = solve_positive(split, np.broadcast_to(np.eye(f), split.shape))
             y = (thetas - products) / diagonal
             z = 1.0 / (1.0 + np.exp(np.clip((threshold - scores) / heat, -30.0, 30.0)))
             curvature = z * (1.0 - z) / heat
@@ -219,7 +259,7 @@ def _newton_step(
             gradient[:, f:-1] = point**2 - z * y**2
             gradient[:, f:-1] += barrier * (inverse[:, on, on] - 1.0 / diagonal)
             gradient[:, -1] = remaining - z.sum(axis=1)
-            step = -np.linalg.solve(system, gradient[:, :, None])
+            step = -solve_positive(system, gradient[:, :, None])
         except np.linalg.LinAlgError:
             return None
         by_diagonal = step[:, f:-1, 0]

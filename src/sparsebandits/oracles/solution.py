@@ -1,6 +1,6 @@
 """What a sparse oracle answers: the action, and how sure that is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -96,6 +96,18 @@ class BatchSolution:
             upper_bound=float(self.upper_bounds[index]),
             method=self.method,
         )
+
+
+def join(parts: list[BatchSolution]) -> BatchSolution:
+    """Put the answers to blocks of rows together."""
+    if len(parts) == 1:
+        return parts[0]
+    arrays = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(BatchSolution)
+        if field.name != "method"
+    }
+    return BatchSolution(**arrays, method=parts[0].method)
 
 
 def ascending(picks: IntArray) -> IntArray:

@@ -18,7 +18,7 @@ _ROUNDING = 1e-12
 def submodularity_ratio(action_set: ActionSet, theta: Any) -> float:
     """Compute gamma of h(.; theta) by its definition (`def:submodularity ratio`).
 
-    The least of sum_w (h(S+w) - h(S)) / (h(S+Omega) - h(S)) over disjoint S and Omega, with 0/0 = 1.
+    The least of sum_w (h(S+w) - h(S)) / (h(S+Omega) - h(S)) over disjoint S, Omega, with 0/0 = 1.
     All 3^d pairs are tried, so d is limited to 14 available coordinates. In [0, 1]; 1 exactly when
     h is submodular; 0 where no single coordinate gains and a pair does, as on {(s, s)}.
 
@@ -76,8 +76,8 @@ def _least_ratio(values: FloatArray, support: int, free: int) -> float:
 def ellipsoid_gamma_bound(ellipsoid: Ellipsoid) -> float:
     """Bound gamma from below for every theta: lambda_min of A scaled to a unit diagonal.
 
-    [Das & Kempe 2018, Lemma 13] for the correlation matrix; at least lambda_min(A) / max_i A_ii, and
-    unchanged when A or single coordinates are rescaled.
+    [Das & Kempe 2018, Lemma 13] for the correlation matrix; at least lambda_min(A) / max_i A_ii,
+    and unchanged when A or single coordinates are rescaled.
     """
     usable = np.flatnonzero(ellipsoid.available)
     block = ellipsoid.matrix[np.ix_(usable, usable)]

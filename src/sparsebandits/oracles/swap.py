@@ -49,12 +49,12 @@ def _best_exchange(
     marginals = action_set.marginals(repeated)
     for place in range(width):
         marginals.add(kept[:, place])
-    gains = marginals.gains()
-    gains[_unusable(action_set, kept)] = -np.inf
-    entering = gains.argmax(axis=1)
+    keys = marginals.keys()
+    keys[_unusable(action_set, kept)] = -np.inf
+    entering = keys.argmax(axis=1)
     candidates = kept.copy()
     dropped = np.tile(np.arange(width), n)
-    gaining = gains[lanes, entering] > 0
+    gaining = marginals.gains(keys[lanes, entering][:, None])[:, 0] > 0
     candidates[lanes[gaining], dropped[gaining]] = entering[gaining]
     values = action_set.respond_on(repeated, candidates)[1].reshape(n, width)
     best = values.argmax(axis=1)

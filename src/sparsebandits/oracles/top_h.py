@@ -4,8 +4,8 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
-from sparsebandits.oracles.solution import BatchSolution, padded
-from sparsebandits.validation import BoolArray, FloatArray
+from sparsebandits.oracles.solution import BatchSolution, ascending
+from sparsebandits.validation import FloatArray, IntArray
 
 
 def top_h(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
@@ -30,8 +30,10 @@ def top_h(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolut
     usable = int(np.count_nonzero(action_set.available))
     # On the l1 ball (q = inf) only the largest score counts.
     wanted = 1 if np.isinf(action_set.score_exponent) else min(sparsity, usable)
-    chosen, gaps = _largest(scores, wanted)
-    supports = padded(chosen, sparsity)
+    supports, gaps = _largest(scores, wanted)
+    if sparsity > wanted:
+        empty = np.full((theta.shape[0], sparsity - wanted), -1, dtype=np.intp)
+        supports = np.concatenate([supports, empty], axis=1)
     if sparsity >= usable:
         gaps = np.full(theta.shape[0], np.inf)
     actions, values = action_set.respond_on(theta, supports)
@@ -47,25 +49,30 @@ def top_h(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolut
     )
 
 
-def _largest(scores: FloatArray, count: int) -> tuple[BoolArray, FloatArray]:
-    """Mark the `count` largest positive scores of each row; return the gap below them too."""
-    dim = scores.shape[1]
+def _largest(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
+    """Find the `count` largest positive scores of each row, and the gap below them."""
+    n, dim = scores.shape
+    lanes = np.arange(n)[:, None]
+    following = np.full(n, -np.inf)
     if count < dim:
-        parted = np.partition(scores, dim - count - 1, axis=1)
-        last, following = parted[:, dim - count :].min(axis=1), parted[:, dim - count - 1]
+        order = np.argpartition(scores, dim - count - 1, axis=1)
+        following = scores[lanes[:, 0], order[:, dim - count - 1]]
+        picks = order[:, dim - count :]
     else:
-        last, following = scores.min(axis=1), np.full(scores.shape[0], -np.inf)
-    # Where fewer than `count` are positive, the last pick is the smallest positive score.
+        picks = np.repeat(np.arange(dim)[None, :], n, axis=0)
+    chosen = scores[lanes, picks]
+    last = chosen.min(axis=1)
+    for row in np.flatnonzero((last == following) & (last > 0)):
+        picks[row] = _lowest_of_equals(scores[row], last[row], count)
     few = np.flatnonzero(last <= 0)
-    last = np.array(last)
-    for row in few:
-        positive = scores[row][scores[row] > 0]
-        last[row] = positive.min() if positive.size else np.inf
-    gaps = np.asarray(last - np.maximum(following, 0.0))
-    gaps[np.isinf(last)] = 0.0
-    chosen = scores >= last[:, None]
-    if (np.count_nonzero(chosen, axis=1) > count).any():
-        ties = scores == last[:, None]
-        room = count - (chosen & ~ties).sum(axis=1, keepdims=True)
-        chosen &= ~ties | (np.cumsum(ties, axis=1) <= room)
-    return chosen, gaps
+    if few.size:
+        picks[few] = np.where(chosen[few] > 0, picks[few], -1)
+        smallest = np.where(chosen[few] > 0, chosen[few], np.inf).min(axis=1)
+        last[few] = np.where(np.isinf(smallest), 0.0, smallest)
+    return ascending(picks), np.asarray(last - np.maximum(following, 0.0))
+
+
+def _lowest_of_equals(scores: FloatArray, last: float, count: int) -> IntArray:
+    """Choose again where the last score chosen equals one left out: the lowest indices win."""
+    above = np.flatnonzero(scores > last)
+    return np.concatenate([above, np.flatnonzero(scores == last)[: count - above.size]])

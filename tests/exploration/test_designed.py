@@ -32,6 +32,12 @@ def test_the_unit_box_is_weighed_by_s_matrices(sparsity: int) -> None:
         assert inverse_trace("designed", mirror, sparsity) == pytest.approx(0.75 * 6)
 
 
+def test_blocks_are_evened_out_where_that_is_better() -> None:
+    # Three blocks of 7 and a rest of 3 weigh worse than four blocks of 6.
+    cube = sb.LpBall(24, p=np.inf)
+    assert inverse_trace("designed", cube, 7) <= inverse_trace("designed", cube, 6) * (1 + 1e-9)
+
+
 def test_scaled_boxes_scale_the_answer() -> None:
     sides = np.array([0.5, 2.0, 1.0, 4.0])
     assert inverse_trace("designed", sb.Box(-sides, sides), 4) == pytest.approx(
@@ -113,6 +119,13 @@ def test_every_block_gets_a_share_of_unlike_coordinates() -> None:
     # Two long axes, then two short ones: pairs of unlike axes gain, pairs of like ones do not.
     action_set = sb.Ellipsoid(np.diag([1.0, 1.0, 100.0, 100.0]))
     assert inverse_trace("designed", action_set, 2) == pytest.approx(2 * 11**2 / 2, rel=1e-3)
+
+
+def test_a_tiny_coordinate_does_not_spoil_its_block() -> None:
+    sides = np.array([1e-18, 1.0, 1.0, 1.0])
+    basis = make_basis("designed", sb.Box(-sides, sides), 2)
+    assert basis.action(0)[0] == 1e-18
+    assert basis.coordinate_variance[2] == pytest.approx(0.5)
 
 
 def test_coordinates_that_move_only_together_can_still_be_explored() -> None:

@@ -65,6 +65,12 @@ def test_improving_leaves_the_start_alone() -> None:
     assert plain_trace(improved[0]) == pytest.approx(2.0, rel=1e-3)
 
 
+def test_an_action_can_cross_to_the_far_side() -> None:
+    box = sb.Box([-2.0, -2.0], [0.5, 0.5])
+    improved = improve(box, np.array([[0, 1]]), np.array([np.eye(2) / 2]), 5)
+    assert plain_trace(improved[0]) <= 0.5 * (1 + 1e-9)
+
+
 def _random_rows(
     action_set: sb.ActionSet, block: FloatArray, rng: np.random.Generator
 ) -> FloatArray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.exploration import make_basis
+from sparsebandits.exploration import BlockBasis, make_basis
 from sparsebandits.exploration.orthogonal import largest_scales
 from tests.exploration.examples import ONE_SIDED_SETS, SYMMETRIC_SETS
 
@@ -45,12 +45,22 @@ def test_the_draw_depends_on_the_seed_alone() -> None:
     )
 
 
+def test_the_partition_is_random() -> None:
+    companions = {
+        int(make_basis("block-uniform", sb.LpBall(6), 2, rng=seed).support(0)[1])
+        for seed in range(60)
+    }
+    # Each of the five is missing with probability 0.8^60 < 2e-6.
+    assert companions == {1, 2, 3, 4, 5}
+
+
 def test_gaussian_blocks_are_haar() -> None:
     # For a Haar rotation of the plane E[Q_11] = 0 and E[Q_11^2] = 1/2; QR without the sign fix has
     # Q_11 <= 0 always. 2,000 draws: five standard errors are 0.08 and 0.04.
-    rng = np.random.default_rng(0)
-    basis = make_basis("block-gaussian", sb.LpBall(4000), 2, rng)
-    corner = np.array([basis.action(k)[k] for k in range(4000)])
+    basis = make_basis("block-gaussian", sb.LpBall(4000), 2, rng=0)
+    assert isinstance(basis, BlockBasis)
+    corner = np.array([rows[0, 0] for _, rows in basis.blocks])
+    assert corner.size == 2000
     assert abs(corner.mean()) < 0.08
     assert abs((corner**2).mean() - 0.5) < 0.04
 

@@ -8,6 +8,7 @@ import pytest
 
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles import best_subset as module
+from sparsebandits.oracles import completions
 from sparsebandits.oracles.best_subset import BestSubset, best_subset, enumerate_subsets
 from sparsebandits.oracles.perspective import condition, evaluate, pad, solve_positive, tighten
 from sparsebandits.validation import FloatArray
@@ -58,7 +59,8 @@ def search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if request.param != "enumeration":
         monkeypatch.setattr(module, "_ENUMERATE_ALL", 0)
         monkeypatch.setattr(module, "_ENUMERATE_NODE", 0 if request.param == "tree" else 12)
-    monkeypatch.setattr(module, "_STORED_ENTRIES", 500)  # reach the splitting of enumerations too
+    for place in (module, completions):  # reach the splitting of enumerations too
+        monkeypatch.setattr(place, "STORED_ENTRIES", 500)
     return str(request.param)
 
 
@@ -157,6 +159,57 @@ def test_a_time_limit_leaves_a_valid_interval() -> None:
             assert stopped.squared_bound > stopped.squared_value
 
 
+class Ticks:
+    """A clock that advances by one whenever it is read."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def test_stopping_anywhere_loses_no_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CHUNK_ENTRIES", 1)  # one node between two looks at the clock
+    monkeypatch.setattr(module, "_ENUMERATE_NODE", 0)
+    for heuristic in ("_greedy", "_improve"):  # the tree has to find the optimum by itself
+        monkeypatch.setattr(module._Search, heuristic, lambda self: None)
+    clock = Ticks()
+    monkeypatch.setattr(module, "time", clock)
+    matrix, theta = rotated(np.random.default_rng(13), 16, 100.0)
+    scale = 1.0 / np.sqrt(np.diagonal(matrix))
+    matrix, theta = scale[:, None] * matrix * scale, theta * scale
+    optimum = ranked(matrix, theta, 6)[0]
+    for ticks in itertools.count():
+        search = module._Search(matrix, theta, 6, 1e-9, False)
+        search.found.offer(np.argsort(np.abs(theta))[None, :6])
+        bound = search.run(clock.now + ticks)
+        if bound is None:
+            break
+        assert bound >= optimum
+        assert search.run(math.inf) is None
+        assert search.found.best[0][0] == pytest.approx(optimum, rel=1e-9)
+    assert ticks > 20
+
+
+def test_nodes_with_one_support_are_evaluated_and_padding_is_never_chosen() -> None:
+    theta = np.array([5.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    search = module._Search(np.eye(8), theta, 3, 1e-9, True)
+    nodes = np.zeros(2, dtype=search.pool.rows.dtype)
+    nodes["state"] = module._OUT
+    nodes["state"][0, :3] = nodes["state"][1, 1:] = module._FREE
+    search._enumerate(nodes, np.array([3, 7]), 3)
+    assert [value for value, _ in search.found.best] == [25.0, 1.0]
+    assert search.found.best[0][1] == (0, 1, 2)
+
+    search = module._Search(np.eye(8), theta, 3, 1e-9, True)
+    nodes["state"][0] = [1, 1, 1, 0, 0, 0, 0, 0]
+    nodes["state"][1] = [2, 2, 2, 1, 0, 0, 2, 2]
+    search._push(nodes)
+    assert search.found.best == [(25.0, (0, 1, 2)), (1.0, (3, 4, 5))]
+
+
 def test_bound_holds_for_any_point_and_any_node() -> None:
     rng = np.random.default_rng(6)
     for _ in range(60):
@@ -188,6 +241,27 @@ def test_bound_holds_for_any_point_and_any_node() -> None:
         )
         assert not relaxed.exclude[0, list(optimal)].any()
         assert set(np.flatnonzero(relaxed.include[0]).tolist()) <= set(optimal)
+
+
+def test_fixing_compares_the_best_bound_with_and_without_a_coordinate() -> None:
+    rng = np.random.default_rng(12)
+    fixed = 0
+    for _ in range(40):
+        matrix, theta = rotated(rng, 8, 5.0)
+        diagonal = np.full((1, 8), 0.9 * np.linalg.eigvalsh(matrix)[0])
+        point = np.where(rng.random(8) < 0.5, theta, 0.0)[None]
+        bound, products, scores = evaluate(matrix[None], theta[None], diagonal, point, 3)
+        cutoff = bound[0] - rng.uniform(0.0, 0.5) * scores[0].max()
+        relaxed = tighten(matrix[None], theta[None], diagonal, point, 3, np.array([cutoff]), 0)
+        constant = float(np.sum(point * products))
+        for i in range(8):
+            others = np.sort(np.delete(scores[0], i))
+            with_it = constant + scores[0, i] + others[-2:].sum()
+            without = constant + others[-3:].sum()
+            assert relaxed.exclude[0, i] == (with_it <= cutoff)
+            assert relaxed.include[0, i] == (without <= cutoff)
+            fixed += int(relaxed.exclude[0, i]) + int(relaxed.include[0, i])
+    assert fixed > 40
 
 
 def test_newton_steps_close_most_of_the_gap() -> None:

@@ -105,9 +105,17 @@ class ActionSet(ABC):
         raise InvalidValueError(f"{self!r} has no coordinate scores: sorting is not exact there.")
 
     @property
-    def score_lipschitz(self) -> float:
-        """How much a score can change when its own coordinate of theta changes by 1."""
+    def score_weights(self) -> FloatArray | None:
+        """How much each score can change when its theta_i changes by 1, (dim,); None means 1."""
         raise InvalidValueError(f"{self!r} has no coordinate scores: sorting is not exact there.")
+
+    def idle_margin(self, theta: FloatArray) -> FloatArray:
+        """Return by how much all coordinates with score 0 stay short of gaining, (n,).
+
+        In the units of the scores, on a sortable set; theta is (n, dim). Where fewer than H
+        coordinates gain, this is how sure one may be that no other does.
+        """
+        return np.zeros(theta.shape[0])
 
     def marginals(self, theta: FloatArray) -> Marginals:
         """Start the marginal gains of the greedy algorithm, one row per theta of shape (n, dim)."""

@@ -71,9 +71,16 @@ class Box(ActionSet):
         return 1.0
 
     @property
-    def score_lipschitz(self) -> float:
-        """The longest side as seen from 0."""
-        return float(self._reach[self.available].max())
+    def score_weights(self) -> FloatArray | None:
+        """How far each side reaches from 0; None where that is 1 throughout."""
+        return None if (self._reach == 1).all() else self._reach
+
+    def idle_margin(self, theta: FloatArray) -> FloatArray:
+        """Return the least -theta_i upper_i, or -theta_i lower_i, of a coordinate that is idle."""
+        up = np.where(self.upper > 0, -theta * self.upper, np.inf)
+        down = np.where(self.lower < 0, -theta * self.lower, np.inf)
+        idle = self.available & (self.scores(theta) <= 0)
+        return np.asarray(np.where(idle, np.minimum(up, down), np.inf).min(axis=-1))
 
     def marginals(self, theta: FloatArray) -> SortableMarginals:
         """Return each coordinate's own earnings, whatever was picked."""

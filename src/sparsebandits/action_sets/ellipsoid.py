@@ -94,11 +94,9 @@ class Ellipsoid(ActionSet):
         return 2.0 if self._is_diagonal else super().score_exponent
 
     @property
-    def score_lipschitz(self) -> float:
-        """The longest half-axis, when A is diagonal."""
-        if not self._is_diagonal:
-            return super().score_lipschitz
-        return float(1.0 / np.sqrt(self._diagonal[self.available].min()))
+    def score_weights(self) -> FloatArray | None:
+        """The half-axes 1 / sqrt(A_ii), when A is diagonal."""
+        return 1.0 / np.sqrt(self._diagonal) if self._is_diagonal else super().score_weights
 
     # ------------------------------------------------------------------ responses
 

@@ -64,9 +64,9 @@ class LpBall(ActionSet):
         return self._q
 
     @property
-    def score_lipschitz(self) -> float:
-        """1: the score is abs(theta_i) itself."""
-        return 1.0
+    def score_weights(self) -> None:
+        """None: the score is abs(theta_i) itself."""
+        return
 
     def marginals(self, theta: FloatArray) -> SortableMarginals:
         """Closed-form gains of the q-norm."""

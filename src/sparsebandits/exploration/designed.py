@@ -57,10 +57,22 @@ def designed(action_set: ActionSet, sparsity: int, rng: np.random.Generator | No
             "Raise the sparsity, widen the set, or pass your own (dim, dim) matrix of actions."
         )
     final = [_better(action_set, part, part.rows, _FINAL_SWEEPS) for part in best]
-    blocks = [block for part in final for block in zip(part.indices, part.rows, strict=True)]
-    if all(np.count_nonzero(rows) == len(rows) for _, rows in blocks):
+    blocks = [
+        small
+        for part in final
+        for indices, rows in zip(part.indices, part.rows, strict=True)
+        for small in _split_if_diagonal(indices, rows)
+    ]
+    if len(blocks) == action_set.dim:
         return DiagonalBasis(ends, "designed")
     return BlockBasis(blocks, "designed")
+
+
+def _split_if_diagonal(indices: IntArray, rows: FloatArray) -> list[tuple[IntArray, FloatArray]]:
+    """Cut a block that stayed on the axes into single coordinates: those need not be of a size."""
+    if (rows != np.diag(np.diag(rows))).any():
+        return [(indices, rows)]
+    return [(indices[i : i + 1], rows[i : i + 1, i : i + 1]) for i in range(len(rows))]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import numpy as np
 import scipy.linalg
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.exploration.base import Basis, spanning_singular_values
+from sparsebandits.exploration.base import Basis
+from sparsebandits.exploration.spanning import spanning_singular_values
 from sparsebandits.validation import FloatArray, IntArray, as_array
 
 

@@ -1,7 +1,12 @@
 """Sparse oracles: the best action with at most H non-zeros, and how sure that is."""
 
 from sparsebandits.oracles.solution import BatchSolution, Solution
-from sparsebandits.oracles.sparse_argmax import METHODS, sparse_argmax, sparse_argmax_batch
+from sparsebandits.oracles.sparse_argmax import (
+    METHODS,
+    Method,
+    sparse_argmax,
+    sparse_argmax_batch,
+)
 from sparsebandits.oracles.submodularity import (
     approximation_ratio,
     certified_ratio,
@@ -12,6 +17,7 @@ from sparsebandits.oracles.submodularity import (
 __all__ = [
     "METHODS",
     "BatchSolution",
+    "Method",
     "Solution",
     "approximation_ratio",
     "certified_ratio",

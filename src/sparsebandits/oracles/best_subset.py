@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.oracles.completions import STORED_ENTRIES, best_completions, best_last
 from sparsebandits.oracles.perspective import condition, pad, starting_point, tighten
 from sparsebandits.validation import FloatArray, IntArray
 
@@ -30,9 +31,8 @@ NodeArray = npt.NDArray[np.void]
 
 _ENUMERATE_ALL = 300_000  # supports: up to here (about 20 ms) enumeration beats a tree
 _ENUMERATE_NODE = 5_000  # completions of one node
-_STORED_ENTRIES = 4_000_000  # matrix entries an enumeration may hold at once
 _LEAVES = 64  # nodes enumerated together
-_RUIN = 1e150
+_RUIN = 1e150  # its square is finite, and so is H times its square
 _BATCH = 512  # nodes taken from the pool at once
 _CHUNK_ENTRIES = 600_000  # entries of the Newton systems solved in one call: they stay in cache
 _OPEN_NODES = 50_000  # beyond, depth first: the pool stays bounded
@@ -107,7 +107,7 @@ def enumerate_subsets(
     """Try every support of `sparsity` coordinates; parameters as in `best_subset`."""
     scaled, target, unit = _rescale(matrix, theta)
     found = _Incumbents(scaled, target, sparsity, runner_up)
-    rows, gains = _best_completions(scaled[None], target[None], np.zeros(1), sparsity)
+    rows, gains = best_completions(scaled[None], target[None], np.zeros(1), sparsity)
     found.offer(rows[gains > -np.inf, 1:])
     return found.report(unit, None, math.comb(theta.size, sparsity))
 
@@ -160,105 +160,6 @@ class _Incumbents:
         second = self.best[1][0] * unit if len(self.best) > 1 else math.nan
         limit = value if bound is None else max(value, bound)
         return BestSubset(support, value * unit, limit * unit, bound is None, nodes, second)
-
-
-def _eliminate(
-    matrices: FloatArray, thetas: FloatArray, values: FloatArray, pivot: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Include `pivot` and keep the coordinates after it."""
-    column = matrices[:, pivot + 1 :, pivot]
-    ratio = thetas[:, pivot] / matrices[:, pivot, pivot]
-    scaled = column / matrices[:, pivot, pivot, None]
-    left = matrices[:, pivot + 1 :, pivot + 1 :] - column[:, :, None] * scaled[:, None, :]
-    return (
-        left,
-        thetas[:, pivot + 1 :] - column * ratio[:, None],
-        values + ratio * thetas[:, pivot],
-    )
-
-
-def _best_last(
-    matrices: FloatArray, thetas: FloatArray, values: FloatArray, size: int
-) -> tuple[IntArray, FloatArray]:
-    """Find the two best ways to add one or two coordinates.
-
-    Returns rows (problem, coordinates...) and their values.
-    """
-    f = thetas.shape[1]
-    on = np.arange(f)
-    diagonal = matrices[:, on, on]
-    gains = values[:, None] + thetas**2 / diagonal
-    if size == 2:
-        ratio = matrices / diagonal[:, :, None]
-        left = diagonal[:, None, :] - ratio * matrices
-        left[:, on, on] = 1.0
-        ratio *= -thetas[:, :, None]
-        ratio += thetas[:, None, :]
-        ratio *= ratio
-        ratio /= left
-        ratio += gains[:, :, None]
-        ratio += np.where(on[:, None] >= on, -np.inf, 0.0)  # each pair once
-        gains = ratio
-    flat = gains.reshape(-1)
-    first = int(flat.argmax())
-    top = float(flat[first])
-    flat[first] = -np.inf
-    second = int(flat.argmax())
-    rows = np.array(np.unravel_index([first, second], gains.shape), dtype=np.intp).T
-    return rows, np.array([top, flat[second]])
-
-
-def _best_completions(
-    matrices: FloatArray, thetas: FloatArray, values: FloatArray, size: int
-) -> tuple[IntArray, FloatArray]:
-    """Enumerate the ways to add `size` coordinates to problems (n, f, f), (n, f), (n,).
-
-    Returns the two best as rows (problem, coordinates...), and their values; minus infinity
-    stands for "no other". Prefixes of all but the last two coordinates are kept in
-    colexicographic order, so that those which stop before coordinate m are the first
-    comb(m, length) ones: a slice.
-    """
-    n, f = thetas.shape
-    if size <= 2:
-        return _best_last(matrices, thetas, values, size)
-    found: list[tuple[IntArray, FloatArray]] = []
-    if math.comb(f - 3, size - 3) * n * f * f > _STORED_ENTRIES and size > 3:
-        for pivot in range(f - size + 1):
-            left = _eliminate(matrices, thetas, values, pivot)
-            rows, gains = _best_completions(*left, size - 1)
-            rows[:, 1:] += pivot + 1
-            found.append((np.insert(rows, 1, pivot, axis=1), gains))
-        return _best_two(found)
-    prefixes = np.empty((1, 0), dtype=np.intp)
-    for length in range(1, size - 1):
-        stop = f - (size - length)
-        kept = math.comb(stop, length) if length < size - 2 else 0
-        next_matrices, next_thetas = np.empty((kept * n, f, f)), np.empty((kept * n, f))
-        next_values, next_prefixes = np.empty(kept * n), np.empty((kept, length), dtype=np.intp)
-        for pivot in range(length - 1, stop):
-            parents, start = math.comb(pivot, length - 1), math.comb(pivot, length)
-            old, new = slice(parents * n), slice(start * n, (start + parents) * n)
-            left = _eliminate(matrices[old], thetas[old], values[old], pivot)
-            if length == size - 2:
-                last, gains = _best_last(*left, 2)
-                prefix, problem = np.divmod(last[:, 0], n)
-                head = np.column_stack([problem, prefixes[prefix]])
-                rows = np.insert(last[:, 1:] + pivot + 1, 0, pivot, axis=1)
-                found.append((np.concatenate([head, rows], axis=1), gains))
-                continue
-            next_matrices[new, pivot + 1 :, pivot + 1 :] = left[0]
-            next_thetas[new, pivot + 1 :], next_values[new] = left[1], left[2]
-            next_prefixes[start : start + parents, :-1] = prefixes[:parents]
-            next_prefixes[start : start + parents, -1] = pivot
-        matrices, thetas, values, prefixes = next_matrices, next_thetas, next_values, next_prefixes
-    return _best_two(found)
-
-
-def _best_two(found: list[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
-    rows = np.concatenate([rows for rows, _ in found])
-    gains = np.concatenate([gains for _, gains in found])
-    best = np.argsort(-gains, kind="stable")[:2]
-    return rows[best], gains[best]
 
 
 def _is_small(free: int, remaining: int) -> bool:
@@ -355,7 +256,7 @@ class _Search:
         """Enumerate or bound some of the first nodes; return how many."""
         remaining, f = int(batch["remaining"][0]), int(free[0])
         if _is_small(f, remaining):
-            most = max(1, min(_LEAVES, _STORED_ENTRIES // int(free[-1]) ** 2))
+            most = max(1, min(_LEAVES, STORED_ENTRIES // int(free[-1]) ** 2))
             taken = sum(_is_small(int(other), remaining) for other in free[:most])
             self._enumerate(batch[:taken], free[:taken], remaining)
         else:
@@ -376,7 +277,7 @@ class _Search:
         included, columns, matrices, thetas, values = self._condition(nodes, int(free[-1]))
         # Choosing padding is allowed and ruinous, which spares the enumeration any masks.
         pad(matrices, thetas, np.arange(free[-1]) >= free[:, None], -1.0, _RUIN)
-        rows, gains = _best_completions(matrices, thetas, values, remaining)
+        rows, gains = best_completions(matrices, thetas, values, remaining)
         rows = rows[gains > max(self.found.threshold, 0.0)]
         if len(rows):
             added = np.take_along_axis(columns[rows[:, 0]], rows[:, 1:], axis=1)
@@ -437,22 +338,23 @@ class _Search:
         self.pool.push(nodes[(included < self.sparsity) & (possible > self.sparsity)])
 
     def _greedy(self) -> None:
-        """Offer the support that adds the best coordinate H times."""
+        """Offer the support that adds the best coordinate H times, and the next best at the end."""
         support: list[int] = []
         others = np.arange(self.theta.size)
         for _ in range(self.sparsity):
-            matrices, thetas, _ = condition(
-                self.matrix, self.theta, np.array([support], dtype=np.intp), others[None]
-            )
-            best = int((thetas[0] ** 2 / np.diagonal(matrices[0])).argmax())
-            support.append(int(others[best]))
-            others = np.delete(others, best)
-        self.found.offer(np.array([support]))
+            included = np.array([support], dtype=np.intp)
+            matrices, thetas, _ = condition(self.matrix, self.theta, included, others[None])
+            gains = thetas[0] ** 2 / np.diagonal(matrices[0])
+            others = others[np.argsort(-gains, kind="stable")]
+            support.append(int(others[0]))
+            others = others[1:]
+        last = [support[-1], *others[:1].tolist()]
+        self.found.offer(np.array([[*support[:-1], end] for end in last]))
 
     def _improve(self) -> None:
         """Exchange two coordinates (one, if large) of the best support while that helps."""
         many = math.comb(self.sparsity, 2) * (self.theta.size - self.sparsity + 2) ** 2
-        size = 2 if self.sparsity > 1 and many <= _STORED_ENTRIES else 1
+        size = 2 if self.sparsity > 1 and many <= STORED_ENTRIES else 1
         leaving = itertools.combinations(range(self.sparsity), size)
         staying = np.array([np.delete(np.arange(self.sparsity), pair) for pair in leaving])
         improving = True
@@ -460,7 +362,7 @@ class _Search:
             support = np.array(self.found.best[0][1])
             included = support[staying]
             free = np.array([np.setdiff1d(np.arange(self.theta.size), row) for row in included])
-            rows, _ = _best_last(*condition(self.matrix, self.theta, included, free), size)
+            rows, _ = best_last(*condition(self.matrix, self.theta, included, free), size)
             added = np.take_along_axis(free[rows[:, 0]], rows[:, 1:], axis=1)
             before = self.found.best[0]
             self.found.offer(np.concatenate([included[rows[:, 0]], added], axis=1))

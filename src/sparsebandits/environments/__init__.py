@@ -1,0 +1,69 @@
+"""The worlds that policies play in: action sets over time, theta* and the noise on the reward."""
+
+from sparsebandits.environments.availability import PeriodicAvailability, RandomAvailability
+from sparsebandits.environments.linear import LinearEnvironment, environment_from_dict
+from sparsebandits.environments.noise import (
+    Gaussian,
+    Heteroscedastic,
+    Noise,
+    Rademacher,
+    StudentT,
+    UniformNoise,
+)
+from sparsebandits.environments.parameters import (
+    AdversarialTheta,
+    GapTheta,
+    SparseTheta,
+    StandardTheta,
+    ThetaSampler,
+    UniformCube,
+)
+from sparsebandits.environments.sequences import ActionSetSequence, Alternating, FixedSet
+from sparsebandits.environments.session import EnvironmentSession
+from sparsebandits.environments.table import (
+    NOISES,
+    PARAMETERS,
+    SEQUENCES,
+    noise_from_dict,
+    parameter_from_dict,
+    sequence_from_dict,
+)
+from sparsebandits.environments.turning import TurningEllipsoid
+from sparsebandits.environments.video_recommendation import (
+    GENRES,
+    GENRES_SHOWN,
+    video_recommendation,
+)
+
+__all__ = [
+    "GENRES",
+    "GENRES_SHOWN",
+    "NOISES",
+    "PARAMETERS",
+    "SEQUENCES",
+    "ActionSetSequence",
+    "AdversarialTheta",
+    "Alternating",
+    "EnvironmentSession",
+    "FixedSet",
+    "GapTheta",
+    "Gaussian",
+    "Heteroscedastic",
+    "LinearEnvironment",
+    "Noise",
+    "PeriodicAvailability",
+    "Rademacher",
+    "RandomAvailability",
+    "SparseTheta",
+    "StandardTheta",
+    "StudentT",
+    "ThetaSampler",
+    "TurningEllipsoid",
+    "UniformCube",
+    "UniformNoise",
+    "environment_from_dict",
+    "noise_from_dict",
+    "parameter_from_dict",
+    "sequence_from_dict",
+    "video_recommendation",
+]

@@ -1,0 +1,244 @@
+"""The linear environment Y_t = theta*·x_t + eta_t: an action set, a parameter and a noise."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet, action_set_from_dict
+from sparsebandits.environments.checks import as_generator
+from sparsebandits.environments.noise import Gaussian, Noise
+from sparsebandits.environments.parameters import ThetaSampler
+from sparsebandits.environments.sequences import ActionSetSequence, FixedSet, as_action_set
+from sparsebandits.environments.session import EnvironmentSession
+from sparsebandits.environments.table import (
+    as_fields,
+    noise_from_dict,
+    parameter_from_dict,
+    sequence_from_dict,
+)
+from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.validation import FloatArray, as_array, as_integer, as_sparsity, describe
+
+_PAPER_NOISE = Gaussian(0.5)
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LinearEnvironment:
+    """The world that a policy plays in (`eqn:reward function`).
+
+    The simulator alone holds an environment. A policy is handed `action_set` (or `action_sets`),
+    the sparsity and perhaps `names` and `sigma`; from none of them does a way lead to theta*.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+        X. Give either this or `action_sets`.
+    action_sets : ActionSetSequence
+        X_t, where the set moves. `action_set` is then its base.
+    theta_star : array of shape (dim,) or ThetaSampler
+        The parameter itself, or how to draw it anew for each trial.
+    noise : Noise
+        Gaussian(0.5), the paper's, unless given.
+    names : sequence of str, optional
+        What the coordinates stand for, all different.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> from sparsebandits.environments import Gaussian, LinearEnvironment
+    >>> env = LinearEnvironment(
+    ...     action_set=sb.LpBall(dim=3), theta_star=[1.0, -2.0, 0.5], noise=Gaussian(0.1)
+    ... )
+    >>> session = env.start(seed=0, sparsity=1)
+    >>> session.mean([0.0, -1.0, 0.0])
+    2.0
+    >>> print(round(session.pull([0.0, -1.0, 0.0]), 3))
+    2.081
+    """
+
+    action_set: ActionSet
+    action_sets: ActionSetSequence
+    theta_star: FloatArray | ThetaSampler
+    noise: Noise
+    names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        *,
+        action_set: ActionSet | None = None,
+        action_sets: ActionSetSequence | None = None,
+        theta_star: Any,
+        noise: Noise = _PAPER_NOISE,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        sequence = _as_sequence(action_set, action_sets)
+        given: object = noise
+        if not isinstance(given, Noise):
+            raise InvalidTypeError(
+                f"noise must be a noise such as Gaussian(0.5), got {describe(given)}."
+            )
+        object.__setattr__(self, "action_set", sequence.base)
+        object.__setattr__(self, "action_sets", sequence)
+        object.__setattr__(self, "theta_star", _as_theta_star(theta_star, sequence.dim))
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "names", _as_names(names, sequence.dim))
+
+    @property
+    def dim(self) -> int:
+        """d, the number of coordinates."""
+        return self.action_set.dim
+
+    @property
+    def sigma(self) -> float:
+        """The sigma of `ass:noise`; infinite where the noise breaks the assumption."""
+        return self.noise.sigma
+
+    def draw_theta(self, rng: np.random.Generator, sparsity: int) -> FloatArray:
+        """Return theta* of one trial, (dim,): drawn, or the given one without touching `rng`."""
+        as_generator(rng)
+        limit = as_sparsity(sparsity, self.dim)
+        if isinstance(self.theta_star, ThetaSampler):
+            return self.theta_star.draw(rng, self.dim, limit)
+        return self.theta_star
+
+    def session(
+        self, theta: Any, rng: np.random.Generator, sparsity: int | None = None
+    ) -> EnvironmentSession:
+        """Return the interactive side for a given theta* and noise stream.
+
+        Parameters
+        ----------
+        theta : array of shape (dim,)
+        rng : numpy.random.Generator
+            Where the noise comes from.
+        sparsity : int, optional
+            H; dim, that is no constraint, unless given.
+        """
+        return EnvironmentSession(
+            action_sets=self.action_sets,
+            theta=_as_fixed(theta, self.dim),
+            noise=self.noise,
+            rng=as_generator(rng),
+            sparsity=self.dim if sparsity is None else as_sparsity(sparsity, self.dim),
+            names=self.names,
+        )
+
+    def start(self, seed: int, sparsity: int) -> EnvironmentSession:
+        """Draw theta* and return the interactive side; the same seed gives the same session."""
+        root = np.random.SeedSequence(as_integer("seed", seed, minimum=0))
+        parameter, noise = (np.random.default_rng(child) for child in root.spawn(2))
+        return self.session(self.draw_theta(parameter, sparsity), noise, sparsity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-safe description; `environment_from_dict` reads it back."""
+        theta = self.theta_star
+        sets = (
+            {"action_set": self.action_set.to_dict()}
+            if self.action_sets.is_fixed
+            else {"action_sets": self.action_sets.to_dict()}
+        )
+        return {
+            **sets,
+            "theta_star": theta.to_dict() if isinstance(theta, ThetaSampler) else theta.tolist(),
+            "noise": self.noise.to_dict(),
+            "names": None if self.names is None else list(self.names),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LinearEnvironment) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.action_sets, self.noise, self.names))
+
+    def __repr__(self) -> str:
+        sets: object = self.action_set if self.action_sets.is_fixed else self.action_sets
+        theta = self.theta_star if isinstance(self.theta_star, ThetaSampler) else "fixed"
+        return f"LinearEnvironment({sets!r}, theta_star={theta}, noise={self.noise})"
+
+
+def environment_from_dict(data: Mapping[str, Any]) -> LinearEnvironment:
+    """Build the environment that `LinearEnvironment.to_dict` described.
+
+    Examples
+    --------
+    >>> from sparsebandits.environments import environment_from_dict
+    >>> ball = {"kind": "lp-ball", "dim": 2}
+    >>> environment_from_dict({"action_set": ball, "theta_star": {"kind": "uniform-cube"}}).dim
+    2
+    """
+    fields = as_fields("An environment", data)
+    readers = {
+        "action_set": action_set_from_dict,
+        "action_sets": sequence_from_dict,
+        "noise": noise_from_dict,
+    }
+    for key, read in readers.items():
+        if key in fields:
+            fields[key] = read(fields[key])
+    if isinstance(fields.get("theta_star"), Mapping):
+        fields["theta_star"] = parameter_from_dict(fields["theta_star"])
+    try:
+        return LinearEnvironment(**fields)
+    except TypeError as error:
+        if isinstance(error, InvalidTypeError):
+            raise
+        raise InvalidValueError(
+            f"An environment does not take the keys {sorted(fields)}: {error}."
+        ) from None
+
+
+def _as_sequence(
+    action_set: ActionSet | None, action_sets: ActionSetSequence | None
+) -> ActionSetSequence:
+    if action_sets is None and action_set is not None:
+        return FixedSet(as_action_set("action_set", action_set))
+    given: object = action_sets
+    if action_set is not None or given is None:
+        raise InvalidValueError(
+            "Give exactly one of action_set (one set for all steps) and action_sets (a sequence), "
+            f"got action_set={describe(action_set)} and action_sets={describe(given)}."
+        )
+    if not isinstance(given, ActionSetSequence):
+        raise InvalidTypeError(
+            f"action_sets must be a sequence such as Alternating([...]), got {describe(given)}."
+        )
+    return given
+
+
+def _as_theta_star(theta_star: Any, dim: int) -> FloatArray | ThetaSampler:
+    if isinstance(theta_star, ThetaSampler):
+        return theta_star
+    if isinstance(theta_star, type) and issubclass(theta_star, ThetaSampler):
+        raise InvalidTypeError(
+            f"theta_star must be a sampler, got the class {theta_star.__name__}; "
+            f"write {theta_star.__name__}(...)."
+        )
+    return _as_fixed(theta_star, dim)
+
+
+def _as_fixed(theta: Any, dim: int) -> FloatArray:
+    array = as_array("theta_star", theta, ndim=1)
+    if array.size != dim:
+        raise InvalidValueError(
+            f"theta_star must have one entry per coordinate of the action set, {dim}, "
+            f"got {array.size}."
+        )
+    return array
+
+
+def _as_names(names: Any, dim: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidTypeError(f"names must be a list of strings, got {describe(names)}.")
+    listed = tuple(names)
+    if not all(isinstance(name, str) for name in listed):
+        raise InvalidTypeError(f"names must be strings, got {describe(listed)}.")
+    if len(listed) != dim or len(set(listed)) != dim:
+        raise InvalidValueError(
+            f"names must be {dim} different strings, one per coordinate, got {len(listed)} of "
+            f"which {len(set(listed))} differ."
+        )
+    return listed

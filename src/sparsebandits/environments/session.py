@@ -1,0 +1,114 @@
+"""One play-through of an environment: actions in, rewards out, theta* out of sight."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.environments.noise import Noise
+from sparsebandits.environments.sequences import ActionSetSequence
+from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.validation import FloatArray, describe
+
+
+class EnvironmentSession:
+    """An environment with its theta* drawn, ready to be played by hand or by a learner's loop.
+
+    theta* is not an attribute: only the expected reward can be asked for. This guards against
+    accidents, not against malice; Python hides nothing from those who dig.
+
+    Attributes
+    ----------
+    sparsity : int
+        H.
+    names : tuple of str, or None
+        What the coordinates stand for.
+    step : int
+        The number of rewards given so far.
+    """
+
+    def __init__(
+        self,
+        *,
+        action_sets: ActionSetSequence,
+        theta: FloatArray,
+        noise: Noise,
+        rng: np.random.Generator,
+        sparsity: int,
+        names: tuple[str, ...] | None,
+    ) -> None:
+        self.sparsity = sparsity
+        self.names = names
+        self.step = 0
+        self.__action_sets = action_sets
+        self.__noise = noise
+        self.__rng = rng
+        self.__mean = _expected_reward(theta)
+
+    @property
+    def dim(self) -> int:
+        """d, the number of coordinates."""
+        return self.__action_sets.dim
+
+    @property
+    def action_set(self) -> ActionSet:
+        """X_t, the set that the next action is taken from."""
+        return self.__action_sets.at(self.step)
+
+    def pull(self, action: Any) -> float:
+        """Play an action, which must be in X_t and H-sparse, and return Y_t = theta*·x_t + eta_t.
+
+        A refused action costs nothing: neither a step nor a draw of the noise.
+        """
+        x = self._as_action(action)
+        used = int(np.count_nonzero(x))
+        if used > self.sparsity:
+            raise InvalidValueError(
+                f"action must use at most H = {self.sparsity} coordinates, got {used} non-zeros; "
+                "set the others to 0."
+            )
+        current = self.action_set
+        if not current.contains(x):
+            raise InvalidValueError(
+                f"action is not in {current!r} at step {self.step}, got {describe(x.tolist())}; "
+                "see session.action_set for what is allowed."
+            )
+        self.step += 1
+        eta = float(self.__noise.scale_of(x)) * float(self.__noise.draw(self.__rng, 1)[0])
+        return self.__mean(x) + eta  # eqn:reward function
+
+    def mean(self, action: Any) -> float:
+        """Return theta*·x for any x, feasible or not: for people who compare, not for learners."""
+        return self.__mean(self._as_action(action))
+
+    def _as_action(self, action: Any) -> FloatArray:
+        try:
+            x = np.array(action, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidTypeError(
+                f"action must be {self.dim} numbers, got {describe(action)}."
+            ) from None
+        if x.shape != (self.dim,):
+            raise InvalidValueError(
+                f"action must have shape ({self.dim},), one entry per coordinate, "
+                f"got shape {x.shape}."
+            )
+        broken = np.flatnonzero(~np.isfinite(x))
+        if broken.size:
+            raise InvalidValueError(
+                f"action must be finite, got {x[broken[0]]} at index {broken[0]}."
+            )
+        return x
+
+    def __repr__(self) -> str:
+        return (
+            f"EnvironmentSession({self.action_set!r}, sparsity={self.sparsity}, step={self.step})"
+        )
+
+
+def _expected_reward(theta: FloatArray) -> Callable[[FloatArray], float]:
+    def mean(x: FloatArray) -> float:
+        return float(theta @ x)
+
+    return mean

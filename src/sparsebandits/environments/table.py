@@ -1,0 +1,117 @@
+"""The tables of noises, parameters and sequences: what contracts, command line and files read."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from sparsebandits.action_sets import action_set_from_dict
+from sparsebandits.environments.availability import PeriodicAvailability, RandomAvailability
+from sparsebandits.environments.noise import (
+    Gaussian,
+    Heteroscedastic,
+    Noise,
+    Rademacher,
+    StudentT,
+    UniformNoise,
+)
+from sparsebandits.environments.parameters import (
+    AdversarialTheta,
+    GapTheta,
+    SparseTheta,
+    StandardTheta,
+    ThetaSampler,
+    UniformCube,
+)
+from sparsebandits.environments.sequences import ActionSetSequence, Alternating, FixedSet
+from sparsebandits.environments.turning import TurningEllipsoid
+from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.validation import describe
+
+Built = TypeVar("Built")
+
+NOISES: dict[str, type[Noise]] = {
+    Gaussian.kind: Gaussian,
+    UniformNoise.kind: UniformNoise,
+    Rademacher.kind: Rademacher,
+    Heteroscedastic.kind: Heteroscedastic,
+    StudentT.kind: StudentT,
+}
+
+PARAMETERS: dict[str, type[ThetaSampler]] = {
+    UniformCube.kind: UniformCube,
+    StandardTheta.kind: StandardTheta,
+    AdversarialTheta.kind: AdversarialTheta,
+    SparseTheta.kind: SparseTheta,
+    GapTheta.kind: GapTheta,
+}
+
+SEQUENCES: dict[str, Callable[..., ActionSetSequence]] = {
+    FixedSet.kind: FixedSet,
+    RandomAvailability.kind: RandomAvailability,
+    PeriodicAvailability.kind: PeriodicAvailability,
+    TurningEllipsoid.kind: TurningEllipsoid,
+    Alternating.kind: Alternating,
+}
+
+
+def noise_from_dict(data: Mapping[str, Any]) -> Noise:
+    """Build the noise that `Noise.to_dict` described.
+
+    Examples
+    --------
+    >>> from sparsebandits.environments import noise_from_dict
+    >>> noise_from_dict({"kind": "gaussian", "sigma": 0.5})
+    Gaussian(sigma=0.5)
+    """
+    return _built("A noise", NOISES, as_fields("A noise", data))
+
+
+def parameter_from_dict(data: Mapping[str, Any]) -> ThetaSampler:
+    """Build the sampler of theta* that `ThetaSampler.to_dict` described.
+
+    Examples
+    --------
+    >>> from sparsebandits.environments import parameter_from_dict
+    >>> parameter_from_dict({"kind": "uniform-cube"})
+    UniformCube(half_width=1.0)
+    """
+    return _built("A parameter", PARAMETERS, as_fields("A parameter", data))
+
+
+def sequence_from_dict(data: Mapping[str, Any]) -> ActionSetSequence:
+    """Build the sequence of sets that `ActionSetSequence.to_dict` described.
+
+    Examples
+    --------
+    >>> from sparsebandits.environments import sequence_from_dict
+    >>> ball = {"kind": "lp-ball", "dim": 3}
+    >>> sequence_from_dict({"kind": "fixed", "action_set": ball})
+    FixedSet(LpBall(dim=3, p=2, radius=1))
+    """
+    fields = as_fields("A sequence", data)
+    if "action_set" in fields:
+        fields["action_set"] = action_set_from_dict(fields["action_set"])
+    if isinstance(fields.get("sets"), list):
+        fields["sets"] = [action_set_from_dict(one) for one in fields["sets"]]
+    return _built("A sequence", SEQUENCES, fields)
+
+
+def as_fields(what: str, data: Any) -> dict[str, Any]:
+    """Return a copy of the keys and values in a description, checked to be a table."""
+    if not isinstance(data, Mapping):
+        raise InvalidTypeError(f"{what} must be a table of keys, got {describe(data)}.")
+    return dict(data)
+
+
+def _built(what: str, table: Mapping[str, Callable[..., Built]], fields: dict[str, Any]) -> Built:
+    kind = fields.pop("kind", None)
+    if not isinstance(kind, str) or kind not in table:
+        known = ", ".join(repr(name) for name in table)
+        raise InvalidValueError(f"{what} must be of kind {known}, got {describe(kind)}.")
+    try:
+        return table[kind](**fields)
+    except TypeError as error:
+        if isinstance(error, InvalidTypeError):
+            raise
+        raise InvalidValueError(
+            f"{kind!r} does not take the keys {sorted(fields)}: {error}."
+        ) from None

@@ -1,0 +1,48 @@
+"""theta_hat, how far it may be from theta*, and how noisy the rewards are."""
+
+from sparsebandits.estimation.bound import ConfidenceBound
+from sparsebandits.estimation.confidence import (
+    CONFIDENCE,
+    confidence_from_dict,
+    make_confidence,
+)
+from sparsebandits.estimation.coordinate import (
+    CoordinateBound,
+    MixtureBound,
+    PairwiseBound,
+    StitchedBound,
+    UnionBound,
+)
+from sparsebandits.estimation.gram import GramStatistics
+from sparsebandits.estimation.least_squares import ArmStatistics
+from sparsebandits.estimation.noise_scale import (
+    as_sigma,
+    pooled_sigma,
+    sigma_upper,
+    split_delta,
+)
+from sparsebandits.estimation.paper_bound import PaperBound
+from sparsebandits.estimation.planning import cycles_to_lock, warmup_cycles
+from sparsebandits.estimation.support_bound import SupportBound
+
+__all__ = [
+    "CONFIDENCE",
+    "ArmStatistics",
+    "ConfidenceBound",
+    "CoordinateBound",
+    "GramStatistics",
+    "MixtureBound",
+    "PairwiseBound",
+    "PaperBound",
+    "StitchedBound",
+    "SupportBound",
+    "UnionBound",
+    "as_sigma",
+    "confidence_from_dict",
+    "cycles_to_lock",
+    "make_confidence",
+    "pooled_sigma",
+    "sigma_upper",
+    "split_delta",
+    "warmup_cycles",
+]

@@ -1,0 +1,106 @@
+"""The table of confidence bounds, and how one is made from a name, a class or a file."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
+from sparsebandits.estimation.bound import ConfidenceBound
+from sparsebandits.estimation.checks import as_delta
+from sparsebandits.estimation.coordinate import (
+    MixtureBound,
+    PairwiseBound,
+    StitchedBound,
+    UnionBound,
+)
+from sparsebandits.estimation.paper_bound import PaperBound
+from sparsebandits.estimation.support_bound import SupportBound
+from sparsebandits.exploration import Basis
+from sparsebandits.validation import describe
+
+CONFIDENCE: dict[str, type[ConfidenceBound]] = {
+    bound.name: bound
+    for bound in (PaperBound, UnionBound, StitchedBound, MixtureBound, PairwiseBound, SupportBound)
+}
+
+
+def make_confidence(confidence: Any, basis: Basis, delta: float) -> ConfidenceBound:
+    """Make an anytime confidence bound for one basis.
+
+    Parameters
+    ----------
+    confidence : str, ConfidenceBound or subclass of it
+        ``"paper"``, ``"coordinate"``, ``"stitched"``, ``"mixture"``, ``"pairwise"`` (best for
+        top-H), ``"support"`` (best for greedy and exact oracles), a class to be built with the
+        basis and delta, or a bound that was.
+    basis : Basis
+    delta : float
+        Failure probability, in (0, 1).
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> from sparsebandits.estimation import make_confidence
+    >>> from sparsebandits.exploration import make_basis
+    >>> basis = make_basis("standard", sb.LpBall(dim=20), sparsity=5)
+    >>> for name in ("paper", "pairwise"):
+    ...     bound = make_confidence(name, basis, delta=0.05)
+    ...     print(name, float((0.5 * bound.top_h_threshold(cycle=100)).round(2)))
+    paper 2.52
+    pairwise 0.33
+    """
+    if isinstance(confidence, ConfidenceBound):
+        _check_fit(confidence, basis, as_delta(delta))
+        return confidence
+    if isinstance(confidence, type) and issubclass(confidence, ConfidenceBound):
+        return confidence(basis, delta)
+    if not isinstance(confidence, str):
+        raise InvalidTypeError(
+            f"confidence must be a name, a ConfidenceBound or a class of them, "
+            f"got {describe(confidence)}."
+        )
+    return _known(confidence)(basis, delta)
+
+
+def _check_fit(bound: ConfidenceBound, basis: Basis, delta: float) -> None:
+    if bound.basis is not basis and bound.basis != basis:
+        raise CompositionError(
+            f"The confidence bound was built for {bound.basis!r} and exploration plays {basis!r}; "
+            "build it with the same basis, or pass its name."
+        )
+    if bound.delta != delta:
+        raise CompositionError(
+            f"The confidence bound was built with delta = {bound.delta} and is used with delta = "
+            f"{delta}; give both the same, or pass its name."
+        )
+
+
+def _known(name: Any) -> type[ConfidenceBound]:
+    if name not in CONFIDENCE:
+        known = ", ".join(repr(known) for known in CONFIDENCE)
+        raise InvalidValueError(f"confidence must be one of {known}, got {describe(name)}.")
+    return CONFIDENCE[name]
+
+
+def confidence_from_dict(data: Mapping[str, Any], basis: Basis) -> ConfidenceBound:
+    """Build the bound that `ConfidenceBound.to_dict` described, for the given basis.
+
+    Examples
+    --------
+    >>> from sparsebandits.estimation import confidence_from_dict
+    >>> from sparsebandits.exploration import DiagonalBasis
+    >>> data = {"name": "mixture", "delta": 0.05, "best_cycle": 1000}
+    >>> confidence_from_dict(data, DiagonalBasis([1.0, 2.0])).to_dict() == data
+    True
+    """
+    if not isinstance(data, Mapping):
+        raise InvalidTypeError(f"A bound must be a table of keys, got {describe(data)}.")
+    parameters = dict(data)
+    bound = _known(parameters.pop("name", None))
+    try:
+        return bound(basis, **parameters)
+    except TypeError as error:
+        if isinstance(error, InvalidTypeError):
+            raise
+        raise InvalidValueError(
+            f"{bound.name!r} does not take the keys {sorted(parameters)}: {error}."
+        ) from None

@@ -1,0 +1,214 @@
+"""What every policy and every learner offers: start, ask, tell, certificate, save and load."""
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.policies.certificate import Certificate
+from sparsebandits.validation import FloatArray, Support, describe
+
+STATE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """One action to play, and the id under which its reward is told.
+
+    Attributes
+    ----------
+    id : int
+        Unique within the learner, ascending.
+    action : (dim,) array
+        Read-only.
+    phase : str
+        "explore" or "exploit".
+    cycle : int
+        c, from 1.
+    """
+
+    id: int
+    action: FloatArray
+    phase: str
+    cycle: int
+
+
+class Policy(ABC):
+    """A frozen description of how to act; `start` makes a learner that acts."""
+
+    kind: ClassVar[str]
+    """The name of the policy in the table, in files and on the command line."""
+
+    action_set: ActionSet
+    sparsity: int
+
+    @abstractmethod
+    def start(self, seed: int | None = None) -> "Learner":
+        """Make a learner at its first step. The same seed gives the same bits."""
+
+    def support_of(self, theta: FloatArray) -> tuple[int, ...]:
+        """Return the support that the policy would lock if it knew theta, (dim,)."""
+        raise InvalidTypeError(f"{type(self).__name__} never locks a support.")
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-safe description that `policy_from_dict` reads back."""
+
+
+class Learner(ABC):
+    """A policy at work: ask for an action, play it, tell its reward.
+
+    Many decisions may be open at once; rewards may come late, in any order, or never. A call that
+    is refused changes nothing.
+    """
+
+    def __init__(self, policy: Policy, seed: int | None) -> None:
+        self.policy = policy
+        self._rng = np.random.default_rng(seed)
+        self._next_id = 1
+        self._open: dict[int, Any] = {}
+
+    # ------------------------------------------------------------------ the hooks
+
+    @abstractmethod
+    def ask(self, available: Support = None) -> Decision:
+        """Return the next action; with `available`, for this request only, on those items."""
+
+    @abstractmethod
+    def _learn(self, record: Any, reward: float) -> None:
+        """Take in the reward of the decision that was opened with `record`."""
+
+    @abstractmethod
+    def warm_start(self, actions: Any, rewards: Any) -> None:
+        """Learn from logged pairs before, or while, running."""
+
+    @property
+    @abstractmethod
+    def theta_hat(self) -> FloatArray | None:
+        """The current estimate of theta*, (dim,); None until every direction was seen."""
+
+    @property
+    def estimate_in_use(self) -> FloatArray | None:
+        """The estimate behind the last decision; None before the first estimate."""
+        return self.theta_hat
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[int, ...] | None:
+        """The locked support; None until locked."""
+
+    @abstractmethod
+    def certificate(self, horizon: int | None = None) -> Certificate:
+        """Say how sure the learner is, and whether that can change within `horizon` steps."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """Return what changes as the learner runs, JSON-safe."""
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take back what `_state` returned."""
+
+    # ------------------------------------------------------------------ decisions
+
+    def _decide(self, action: FloatArray, phase: str, cycle: int, record: Any) -> Decision:
+        number = self._next_id
+        self._next_id = number + 1
+        self._open[number] = record
+        return Decision(number, action, phase, cycle)
+
+    @property
+    def open_decisions(self) -> tuple[int, ...]:
+        """The ids whose reward has not been told."""
+        return tuple(self._open)
+
+    def tell(self, decision: Decision | int, reward: float) -> None:
+        """Tell the reward of an open decision, by the decision or its id.
+
+        Refused without any change: an id that was never given out, one told before, and a reward
+        that is not a finite number.
+        """
+        number = decision.id if isinstance(decision, Decision) else decision
+        if number not in self._open:
+            self._refuse(number)
+        try:
+            value = float(reward)
+        except (TypeError, ValueError):
+            raise InvalidTypeError(f"reward must be a number, got {describe(reward)}.") from None
+        if not math.isfinite(value):
+            raise InvalidValueError(
+                f"reward must be finite, got {value}; drop the decision with forget({number}) if "
+                "its reward is lost."
+            )
+        self._learn(self._open[number], value)
+        del self._open[number]
+
+    def forget(self, decision: Decision | int) -> None:
+        """Close a decision whose reward will never come."""
+        number = decision.id if isinstance(decision, Decision) else decision
+        if number not in self._open:
+            self._refuse(number)
+        del self._open[number]
+
+    def _refuse(self, number: Any) -> None:
+        if isinstance(number, int) and 0 < number < self._next_id:
+            raise InvalidValueError(
+                f"Decision {number} is closed: its reward was told before, or it was forgotten. "
+                "Tell each reward once."
+            )
+        raise InvalidValueError(
+            f"Decision {describe(number)} is unknown to this learner; tell the id that ask() "
+            "returned."
+        )
+
+    # ------------------------------------------------------------------ save and load
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole state, JSON-safe: the learner read back continues bit for bit."""
+        state = self._state()
+        state["next_id"] = self._next_id
+        state["open"] = [[number, record] for number, record in self._open.items()]
+        state["generator"] = self._rng.bit_generator.state
+        body = {"version": STATE_VERSION, "policy": self.policy.to_dict(), "state": state}
+        return {**body, "digest": _digest(body)}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> "Learner":
+        """Rebuild a learner from `to_dict`; unknown or damaged state is refused."""
+        from sparsebandits.policies.table import policy_from_dict
+
+        if not isinstance(data, Mapping) or not {"version", "policy", "state"} <= set(data):
+            raise InvalidValueError(
+                f"A saved learner has the keys version, policy, state and digest, got "
+                f"{describe(data)}."
+            )
+        if data["version"] != STATE_VERSION:
+            raise InvalidValueError(
+                f"The saved learner has version {describe(data['version'])}; this release reads "
+                f"version {STATE_VERSION}."
+            )
+        body = {key: data[key] for key in ("version", "policy", "state")}
+        if data.get("digest") != _digest(body):
+            raise InvalidValueError(
+                "The saved learner is damaged: its digest does not match its content. "
+                "Load an earlier copy."
+            )
+        learner = policy_from_dict(data["policy"]).start(0)
+        state = dict(data["state"])
+        learner._next_id = state.pop("next_id")
+        learner._open = dict(state.pop("open"))
+        learner._rng.bit_generator.state = state.pop("generator")
+        learner._restore(state)
+        return learner
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,51 @@
+"""m_c: how many exploitation steps follow the exploration of cycle c."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.validation import IntArray, describe
+
+Schedule = Callable[[int], int]
+
+
+def linear(cycle: int) -> int:
+    """m_c = c, for strongly convex sets: the d sqrt(T) rate (`thm:regret_general`)."""
+    return cycle
+
+
+def square_root(cycle: int) -> int:
+    """m_c = floor(sqrt(c)), for any compact set: d T^(2/3) (`thm:regret_general_compact`)."""
+    return math.isqrt(cycle)
+
+
+SCHEDULES: dict[str, Schedule] = {"linear": linear, "sqrt": square_root}
+
+
+def make_schedule(schedule: Any) -> Schedule:
+    """Return a schedule by its name, or the caller's own function of the cycle."""
+    if isinstance(schedule, str):
+        if schedule not in SCHEDULES:
+            known = ", ".join(repr(name) for name in SCHEDULES)
+            raise InvalidValueError(f"schedule must be one of {known}, got {schedule!r}.")
+        return SCHEDULES[schedule]
+    if not callable(schedule):
+        raise InvalidTypeError(
+            f"schedule must be a name or a function of the cycle, got {describe(schedule)}."
+        )
+    own: Schedule = schedule
+    return own
+
+
+def lengths(schedule: Schedule, cycles: IntArray) -> IntArray:
+    """m_c for an array of cycles, each checked to be a non-negative integer."""
+    found = np.array([schedule(int(cycle)) for cycle in cycles])
+    if not np.issubdtype(found.dtype, np.integer) or (found < 0).any():
+        raise InvalidValueError(
+            f"schedule must return a non-negative integer, got {describe(found[0])} at cycle "
+            f"{cycles[0]}; round it down yourself."
+        )
+    return found.astype(np.intp)

@@ -1,0 +1,241 @@
+"""Phased policies over whole arrays of cycles: the time of drawing the exploration noise.
+
+The paper's estimator uses exploration rewards only, so theta_hat_c of every cycle follows from one
+cumulative sum of noise, before any action of the cycles is known. Gap tests, best responses and
+regret are then array operations over (trial, cycle).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebandits.environments import LinearEnvironment, Noise
+from sparsebandits.policies import PhasedPolicy
+from sparsebandits.policies.schedules import lengths
+from sparsebandits.simulation.record import Recorder
+from sparsebandits.simulation.regret import Benchmark
+from sparsebandits.simulation.streams import Stream, stream
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
+
+_BLOCK = 2**17
+"""Numbers per block of (trials, cycles, dim): the working set stays near the cache."""
+
+_GROUP_CYCLES = 64
+"""A group of trials is small enough for blocks of this many cycles."""
+
+
+def can_run(policy: object, environment: LinearEnvironment) -> bool:
+    """Whether the array engine applies: a phased policy that discards exploitation rewards."""
+    return (
+        isinstance(policy, PhasedPolicy)
+        and not policy.use_all_data
+        and environment.action_sets.is_fixed
+    )
+
+
+def run_phased(
+    policy: PhasedPolicy,
+    environment: LinearEnvironment,
+    theta: FloatArray,
+    benchmark: Benchmark,
+    seed: int,
+    numbers: IntArray,
+    recorder: Recorder,
+    progress: Callable[[int], None],
+) -> None:
+    """Fill the recorder for all trials; theta is (trials, dim), numbers name their streams."""
+    size = max(1, _BLOCK // (_GROUP_CYCLES * policy.action_set.dim))
+    for first in range(0, theta.shape[0], size):
+        trials = np.arange(first, min(first + size, theta.shape[0]))
+        generators = [stream(seed, int(i), Stream.EXPLORATION_NOISE) for i in numbers[trials]]
+        group = _Group(policy, environment, theta[trials], benchmark, generators, recorder, trials)
+        group.run(progress)
+
+
+@dataclass
+class _Block:
+    """Cycles first..first+count-1 of the trials still running."""
+
+    cycles: IntArray  # (m,)
+    lanes: IntArray  # (n,) positions within the group
+    errors: FloatArray  # (n, m, d): theta_hat_c - theta*
+
+
+class _Group:
+    def __init__(
+        self,
+        policy: PhasedPolicy,
+        environment: LinearEnvironment,
+        theta: FloatArray,
+        benchmark: Benchmark,
+        generators: list[np.random.Generator],
+        recorder: Recorder,
+        trials: IntArray,
+    ) -> None:
+        n, dim = theta.shape
+        self.policy, self.theta, self.recorder, self.trials = policy, theta, recorder, trials
+        self.dim = dim
+        self.horizon = int(recorder.steps[-1])
+        self.noise = environment.noise
+        self.generators = generators
+        self.noise_scale = _action_scales(self.noise, policy)
+        self.optimum = benchmark.earnings(policy.action_set, theta, policy.sparsity)
+        recorder.optimum[trials] = self.optimum
+        means = policy.exploration.predict(theta)
+        # Regret of the first k exploration actions of a cycle, k = 0..d.
+        self.prefix = np.zeros((n, dim + 1))
+        np.cumsum(self.optimum[:, None] - means, axis=1, out=self.prefix[:, 1:])
+        self.noise_sums = np.zeros((n, dim))
+        self.noise_squares = np.zeros((n, dim)) if self.estimates_sigma else None
+        self.lock_cycle = np.full(n, np.iinfo(np.intp).max if policy.verifies else 0)
+        self.supports = np.full((n, policy.sparsity), -1, dtype=np.intp)
+        self.clock = np.zeros(n, dtype=np.intp)
+        self.total = np.zeros(n)
+        self.last_error = np.full(n, np.nan)
+        self.within: FloatArray | None = None
+
+    @property
+    def estimates_sigma(self) -> bool:
+        return self.policy.verifies and isinstance(self.policy.sigma, str)
+
+    def run(self, progress: Callable[[int], None]) -> None:
+        first, lanes = 1, np.arange(self.trials.size)
+        while lanes.size:
+            count = max(1, _BLOCK // (lanes.size * self.dim))
+            # No more cycles than the shortest cycles could need to reach the horizon.
+            left = -(-(self.horizon - int(self.clock[lanes].min())) // self.dim)
+            cycles = np.arange(first, first + min(count, left))
+            before = self.clock[lanes].copy()
+            self._advance(self._explore(cycles, lanes))
+            progress(int((np.minimum(self.clock[lanes], self.horizon) - before).sum()))
+            first += cycles.size
+            lanes = lanes[self.clock[lanes] < self.horizon]
+
+    def _explore(self, cycles: IntArray, lanes: IntArray) -> _Block:
+        """Draw the noise of d pulls per cycle; means of all cycles so far; least squares."""
+        noise = np.empty((lanes.size, cycles.size, self.dim))
+        for row, lane in enumerate(lanes):
+            self.noise.draw_into(self.generators[lane], noise[row])
+        if self.noise_scale is not None:
+            noise *= self.noise_scale
+        squares = None if self.noise_squares is None else np.cumsum(noise**2, axis=1)
+        np.cumsum(noise, axis=1, out=noise)
+        noise += self.noise_sums[lanes, None]
+        self.noise_sums[lanes] = noise[:, -1]
+        self.within = None
+        if squares is not None and self.noise_squares is not None:
+            squares += self.noise_squares[lanes, None]
+            self.noise_squares[lanes] = squares[:, -1]
+            # Sums of squared deviations within arms: the noise alone, its means removed.
+            self.within = (squares - noise**2 / cycles[:, None]).sum(axis=-1)
+        noise /= cycles[:, None]
+        # theta_hat_c = theta* + B^-1 sum_k b_k mean noise_k  # eqn:sparse-PEE-ols
+        return _Block(cycles, lanes, self.policy.exploration.estimate(noise))
+
+    def _advance(self, block: _Block) -> None:
+        if self.policy.verifies:
+            self._lock(block)
+        earned_back = self._exploitation_regret(block)
+        planned = lengths(self.policy.exploitation_steps, block.cycles)
+        exploits = block.cycles >= self.lock_cycle[block.lanes, None]
+        steps = np.where(exploits, planned, 0)  # (n, m)
+        ends = self.clock[block.lanes, None] + np.cumsum(self.dim + steps, axis=1)
+        per_cycle = self.prefix[block.lanes, -1:] + steps * earned_back
+        totals = self.total[block.lanes, None] + np.cumsum(per_cycle, axis=1)
+        errors = np.linalg.norm(block.errors, axis=-1)
+        for row in range(block.lanes.size):
+            self._record(
+                block, row, ends[row], steps[row], earned_back[row], totals[row], errors[row]
+            )
+        self.clock[block.lanes] = ends[:, -1]
+        self.total[block.lanes] = totals[:, -1]
+        self.last_error[block.lanes] = errors[:, -1]
+
+    def _lock(self, block: _Block) -> None:
+        """Find the first cycle whose gap test passes, for the trials not locked yet."""
+        waiting = np.flatnonzero(self.lock_cycle[block.lanes] > block.cycles[-1])
+        if not waiting.size:
+            return
+        lanes = block.lanes[waiting]
+        estimates = block.errors[waiting] + self.theta[lanes, None]
+        supports, gaps = self.policy.verify(estimates.reshape(-1, self.dim))
+        shape = (waiting.size, block.cycles.size)
+        passed = gaps.reshape(shape) > self._sigma(block, waiting) * self.policy.unit_threshold(
+            block.cycles
+        )
+        hit = np.flatnonzero(passed.any(axis=1))
+        when = passed[hit].argmax(axis=1)
+        self.lock_cycle[lanes[hit]] = block.cycles[when]
+        self.supports[lanes[hit]] = supports.reshape(*shape, -1)[hit, when]
+        truth = self.policy.verify(self.theta[lanes[hit]])[0] if hit.size else supports[:0]
+        right = (self.supports[lanes[hit]] == truth).all(axis=1)
+        in_time = self._record_locks(lanes[hit], block, when)
+        self.recorder.support_correct[self.trials[lanes[hit]]] = right & in_time
+
+    def _record_locks(self, lanes: IntArray, block: _Block, when: IntArray) -> BoolArray:
+        """Record the lock after the exploration of its cycle, if the horizon allows."""
+        at = self.clock[lanes] + self.dim * (when + 1)
+        in_time = at <= self.horizon
+        self.recorder.locked_at[self.trials[lanes]] = np.where(in_time, at, np.nan)
+        return np.asarray(in_time)
+
+    def _sigma(self, block: _Block, rows: IntArray) -> FloatArray:
+        if self.within is None:
+            return self.policy.sigma_bound(0.0, 0)
+        return self.policy.sigma_bound(self.within[rows], self.dim * (block.cycles - 1)[None, :])
+
+    def _exploitation_regret(self, block: _Block) -> FloatArray:
+        """Regret of one exploitation step in each cycle, (n, m); 0 where there is none."""
+        regret = np.zeros((block.lanes.size, block.cycles.size))
+        rows, places = np.nonzero(block.cycles >= self.lock_cycle[block.lanes, None])
+        if not rows.size:
+            return regret
+        lanes = block.lanes[rows]
+        estimates = block.errors[rows, places] + self.theta[lanes]
+        if self.policy.verifies:
+            actions, _ = self.policy.action_set.respond_on(estimates, self.supports[lanes])
+        else:
+            actions = self.policy.choose(estimates, verify=False).actions
+        earned = np.einsum("nd,nd->n", actions, self.theta[lanes])
+        regret[rows, places] = self.optimum[lanes] - earned
+        return regret
+
+    def _record(
+        self,
+        block: _Block,
+        row: int,
+        ends: IntArray,
+        steps: IntArray,
+        exploit_regret: FloatArray,
+        totals: FloatArray,
+        errors: FloatArray,
+    ) -> None:
+        """Read off the regret at the recorded steps that fall into this block."""
+        lane = block.lanes[row]
+        grid = self.recorder.steps
+        first = int(np.searchsorted(grid, self.clock[lane], side="right"))
+        last = int(np.searchsorted(grid, ends[-1], side="right"))
+        if first == last:
+            return
+        wanted = grid[first:last]
+        place = np.searchsorted(ends, wanted, side="left")
+        starts = ends - self.dim - steps
+        offset = wanted - starts[place]
+        explored = np.minimum(offset, self.dim)
+        before = totals[place] - self.prefix[lane, -1] - steps[place] * exploit_regret[place]
+        exploited = np.maximum(offset - self.dim, 0) * exploit_regret[place]
+        trial = self.trials[lane]
+        self.recorder.regret[trial, first:last] = before + self.prefix[lane, explored] + exploited
+        previous = np.concatenate([[self.last_error[lane]], errors[:-1]])
+        # The estimate behind the action of that step.
+        in_use = np.where(offset > self.dim, errors[place], previous[place])
+        self.recorder.theta_error[trial, first:last] = in_use
+
+
+def _action_scales(noise: Noise, policy: PhasedPolicy) -> FloatArray | None:
+    """How the noise of each exploration action is scaled; None where it is not."""
+    basis = policy.exploration
+    if not noise.depends_on_action:
+        return None
+    return np.array([float(noise.scale_of(basis.action(k))) for k in range(basis.dim)])

@@ -1,0 +1,89 @@
+"""What a simulation keeps: regret at log-spaced steps, locks, estimation errors."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_integer
+
+
+def log_spaced_steps(horizon: int, points: int = 200) -> IntArray:
+    """Return at most `points` distinct steps from 1 to `horizon`, evenly spaced in the logarithm.
+
+    Examples
+    --------
+    >>> log_spaced_steps(100, points=5).tolist()
+    [1, 3, 10, 32, 100]
+    """
+    horizon = as_integer("horizon", horizon, minimum=1)
+    points = as_integer("points", points, minimum=1)
+    spaced = np.rint(np.geomspace(1, horizon, points)).astype(np.intp)
+    spaced[-1] = horizon
+    return np.unique(spaced)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The outcome of one policy over many trials.
+
+    Attributes
+    ----------
+    steps : (points,) int array
+        The recorded steps t, the last one the horizon.
+    regret : (trials, points) array
+        Cumulative pseudo-regret after t steps, exact at the recorded steps: the sum of benchmark
+        minus theta*·x_t, without the noise.
+    locked_at : (trials,) array
+        The step after which the support was locked; nan where it never was.
+    support_correct : (trials,) bool array
+        Whether the locked support is the one that the policy's own oracle finds on theta*; False
+        where nothing was locked.
+    theta_error : (trials, points) array
+        ||theta_hat - theta*||_2 of the estimate in use after t steps; nan before the first.
+    optimum : (trials,) array
+        The benchmark's earning per step; nan where the set moves.
+    label : dict
+        What was run: policy, benchmark, alpha, horizon, trials, seed, confidence and its scale.
+    """
+
+    steps: IntArray
+    regret: FloatArray
+    locked_at: FloatArray
+    support_correct: BoolArray
+    theta_error: FloatArray
+    optimum: FloatArray
+    label: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def locked_share(self) -> float:
+        """The share of trials in which the support was locked."""
+        return float(np.isfinite(self.locked_at).mean())
+
+    def at(self, step: int) -> FloatArray:
+        """Return the regret of every trial after a recorded step, (trials,)."""
+        return np.asarray(self.regret[:, int(np.searchsorted(self.steps, step))])
+
+
+class Recorder:
+    """The arrays of a `Run` while they are filled, trial by trial."""
+
+    def __init__(self, steps: IntArray, trials: int) -> None:
+        self.steps = steps
+        self.regret = np.full((trials, steps.size), np.nan)
+        self.locked_at = np.full(trials, np.nan)
+        self.support_correct = np.zeros(trials, dtype=np.bool_)
+        self.theta_error = np.full((trials, steps.size), np.nan)
+        self.optimum = np.full(trials, np.nan)
+
+    def finish(self, label: dict[str, Any]) -> Run:
+        """Freeze what was recorded."""
+        return Run(
+            steps=self.steps,
+            regret=self.regret,
+            locked_at=self.locked_at,
+            support_correct=self.support_correct,
+            theta_error=self.theta_error,
+            optimum=self.optimum,
+            label=label,
+        )

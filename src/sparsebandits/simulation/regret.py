@@ -1,0 +1,47 @@
+"""The benchmark that regret is measured against."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.oracles import Method, sparse_argmax_batch
+from sparsebandits.validation import FloatArray, as_number
+
+BENCHMARKS = ("exact", "greedy")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """alpha times the value of an oracle that knows theta* (`eqn:def of a-regret`).
+
+    Parameters
+    ----------
+    name : {"exact", "greedy"}
+        The exact optimum, or the greedy solution on theta*.
+    alpha : float
+        In (0, 1].
+    """
+
+    name: str = "exact"
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.name not in BENCHMARKS:
+            raise InvalidValueError(
+                f"benchmark must be one of {BENCHMARKS}, got {self.name!r}; "
+                "for alpha times the optimum pass alpha=... beside benchmark='exact'."
+            )
+        if not 0 < as_number("alpha", self.alpha) <= 1:
+            raise InvalidValueError(f"alpha must lie in (0, 1], got {self.alpha}.")
+
+    def earnings(self, action_set: ActionSet, theta: FloatArray, sparsity: int) -> FloatArray:
+        """Return the benchmark's earning per step for every row of theta*, (n,)."""
+        method: Method = "exact" if self.name == "exact" else "greedy"
+        values = sparse_argmax_batch(action_set, theta, sparsity, method).values
+        return np.asarray(self.alpha * values)
+
+    def __str__(self) -> str:
+        name = {"exact": "exact optimum", "greedy": "greedy on theta*"}[self.name]
+        return name if self.alpha == 1 else f"{self.alpha:g} x {name}"

@@ -1,0 +1,168 @@
+"""Run policies in an environment over many trials, with shared randomness."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from sparsebandits.environments import LinearEnvironment
+from sparsebandits.errors import CompositionError, InvalidTypeError
+from sparsebandits.policies import PhasedPolicy, Policy
+from sparsebandits.simulation.phased_engine import can_run, run_phased
+from sparsebandits.simulation.record import Recorder, Run, log_spaced_steps
+from sparsebandits.simulation.regret import Benchmark
+from sparsebandits.simulation.stepwise_engine import run_stepwise
+from sparsebandits.simulation.streams import Stream, stream
+from sparsebandits.validation import FloatArray, as_integer, describe
+
+Progress = Callable[[int, int], None]
+"""Called with (steps done, steps in all), over all trials and policies."""
+
+
+@overload
+def simulate(
+    policy: Policy,
+    environment: LinearEnvironment,
+    horizon: int,
+    trials: int,
+    seed: int = 0,
+    benchmark: str = "exact",
+    *,
+    alpha: float = 1.0,
+    points: int = 200,
+    first_trial: int = 0,
+    engine: str = "auto",
+    progress: Progress | None = None,
+) -> Run: ...
+
+
+@overload
+def simulate(
+    policy: Sequence[Policy],
+    environment: LinearEnvironment,
+    horizon: int,
+    trials: int,
+    seed: int = 0,
+    benchmark: str = "exact",
+    *,
+    alpha: float = 1.0,
+    points: int = 200,
+    first_trial: int = 0,
+    engine: str = "auto",
+    progress: Progress | None = None,
+) -> list[Run]: ...
+
+
+def simulate(
+    policy: Policy | Sequence[Policy],
+    environment: LinearEnvironment,
+    horizon: int,
+    trials: int,
+    seed: int = 0,
+    benchmark: str = "exact",
+    *,
+    alpha: float = 1.0,
+    points: int = 200,
+    first_trial: int = 0,
+    engine: str = "auto",
+    progress: Progress | None = None,
+) -> Run | list[Run]:
+    """Simulate one policy, or several on the same theta* and the same noise.
+
+    Trial i has the same bits whatever the number of trials, the block size or the workers. The
+    j-th exploration pull of trial i has the same noise under every policy, and so has the j-th
+    exploitation pull. Memory does not grow with the horizon.
+
+    Parameters
+    ----------
+    policy : Policy or sequence of Policy
+        A sequence gives a list of runs.
+    environment : LinearEnvironment
+    horizon : int
+        T.
+    trials : int
+    seed : int
+    benchmark : {"exact", "greedy"}
+        What regret is measured against: the exact optimum, or the greedy solution on theta*.
+    alpha : float
+        Multiplies the benchmark, for the alpha-regret of `eqn:def of a-regret`.
+    points : int
+        How many log-spaced steps are recorded.
+    first_trial : int
+        The number of the first trial, to split one simulation over several calls.
+    engine : {"auto", "stepwise"}
+        "auto" takes the array engine where it applies; "stepwise" always drives ask and tell.
+    progress : function of (done, total), optional
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> ball = sb.LpBall(dim=4)
+    >>> env = sb.LinearEnvironment(action_set=ball, theta_star=[1.0, 0.1, 0.0, -0.1])
+    >>> policy = sb.APSEE(action_set=ball, sparsity=1, sigma=0.5, confidence="mixture")
+    >>> run = sb.simulate(policy, env, horizon=20_000, trials=5, seed=0)
+    >>> run.regret.shape[0], run.locked_share, bool(run.support_correct.all())
+    (5, 1.0, True)
+    """
+    several = not isinstance(policy, Policy)
+    policies = list(policy) if not isinstance(policy, Policy) else [policy]
+    trials = as_integer("trials", trials, minimum=1)
+    first_trial = as_integer("first_trial", first_trial, minimum=0)
+    seed = as_integer("seed", seed, minimum=0)
+    measured = Benchmark(benchmark, alpha)
+    steps = log_spaced_steps(horizon, points)
+    for one in policies:
+        _check(one, environment)
+    done, total = 0, len(policies) * trials * int(steps[-1])
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    numbers = np.arange(first_trial, first_trial + trials)
+    runs = []
+    for one in policies:
+        theta = np.array([_draw(environment, seed, int(i), one.sparsity) for i in numbers])
+        recorder = Recorder(steps, trials)
+        if engine == "auto" and isinstance(one, PhasedPolicy) and can_run(one, environment):
+            run_phased(one, environment, theta, measured, seed, numbers, recorder, advance)
+        else:
+            run_stepwise(one, environment, theta, measured, seed, numbers, recorder, advance)
+        runs.append(recorder.finish(_label(one, measured, int(steps[-1]), trials, seed)))
+    return runs if several else runs[0]
+
+
+def _draw(environment: LinearEnvironment, seed: int, trial: int, sparsity: int) -> FloatArray:
+    return environment.draw_theta(stream(seed, trial, Stream.PARAMETER), sparsity)
+
+
+def _check(policy: Policy, environment: LinearEnvironment) -> None:
+    if not isinstance(policy, Policy):
+        raise InvalidTypeError(f"policy must be a policy such as sb.APSEE, got {describe(policy)}.")
+    if not isinstance(environment, LinearEnvironment):
+        raise InvalidTypeError(
+            f"environment must be a LinearEnvironment, got {describe(environment)}."
+        )
+    if environment.action_sets.is_fixed and policy.action_set != environment.action_set:
+        raise CompositionError(
+            f"The policy acts on {policy.action_set!r} and the environment on "
+            f"{environment.action_set!r}; give both the same set."
+        )
+
+
+def _label(
+    policy: Policy, benchmark: Benchmark, horizon: int, trials: int, seed: int
+) -> dict[str, Any]:
+    return {
+        "policy": policy.kind,
+        "sparsity": policy.sparsity,
+        "confidence": str(getattr(policy, "confidence", "none")),
+        "confidence_scale": getattr(policy, "confidence_scale", None),
+        "benchmark": str(benchmark),
+        "alpha": benchmark.alpha,
+        "horizon": horizon,
+        "trials": trials,
+        "seed": seed,
+    }

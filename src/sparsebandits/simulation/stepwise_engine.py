@@ -1,0 +1,111 @@
+"""Any policy, one decision at a time through ask and tell: slow, general, and the reference."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.environments import LinearEnvironment
+from sparsebandits.errors import CompositionError
+from sparsebandits.policies import Decision, Learner, Policy
+from sparsebandits.policies.time_varying import TimeVaryingLearner
+from sparsebandits.simulation.record import Recorder
+from sparsebandits.simulation.regret import Benchmark
+from sparsebandits.simulation.streams import Stream, stream, stream_seed
+from sparsebandits.validation import FloatArray, IntArray
+
+_NOISE_BLOCK = 4096
+
+
+class _NoiseTape:
+    """The noise of one phase of one trial, in the order of its pulls."""
+
+    def __init__(self, environment: LinearEnvironment, rng: np.random.Generator) -> None:
+        self._noise, self._rng = environment.noise, rng
+        self._buffer = np.empty(_NOISE_BLOCK)
+        self._used = _NOISE_BLOCK
+
+    def next(self, action: FloatArray) -> float:
+        if self._used == _NOISE_BLOCK:
+            self._noise.draw_into(self._rng, self._buffer)
+            self._used = 0
+        self._used += 1
+        drawn = float(self._buffer[self._used - 1])
+        if self._noise.depends_on_action:
+            return drawn * float(self._noise.scale_of(action))
+        return drawn
+
+
+def run_stepwise(
+    policy: Policy,
+    environment: LinearEnvironment,
+    theta: FloatArray,
+    benchmark: Benchmark,
+    seed: int,
+    numbers: IntArray,
+    recorder: Recorder,
+    progress: Callable[[int], None],
+) -> None:
+    """Fill the recorder trial by trial; theta is (trials, dim), numbers name their streams."""
+    for row, number in enumerate(numbers):
+        _run_trial(policy, environment, theta[row], benchmark, seed, row, int(number), recorder)
+        progress(int(recorder.steps[-1]))
+
+
+def _run_trial(
+    policy: Policy,
+    environment: LinearEnvironment,
+    theta: FloatArray,
+    benchmark: Benchmark,
+    seed: int,
+    trial: int,
+    number: int,
+    recorder: Recorder,
+) -> None:
+    tapes = {
+        "explore": _NoiseTape(environment, stream(seed, number, Stream.EXPLORATION_NOISE)),
+        "exploit": _NoiseTape(environment, stream(seed, number, Stream.EXPLOITATION_NOISE)),
+    }
+    learner = policy.start(int(stream_seed(seed, number, Stream.POLICY).generate_state(1)[0]))
+    fixed = environment.action_sets.is_fixed
+
+    def optimum(action_set: ActionSet) -> float:
+        return float(benchmark.earnings(action_set, theta[None], policy.sparsity)[0])
+
+    best = optimum(environment.action_set) if fixed else np.nan
+    recorder.optimum[trial] = best
+    total, place = 0.0, 0
+    for step in range(1, int(recorder.steps[-1]) + 1):
+        if fixed:
+            decision = learner.ask()
+        else:
+            current = environment.action_sets.at(step - 1)  # X_1 is at(0)
+            best = optimum(current)
+            decision = _ask_on(learner, current)
+        if learner.support is not None and np.isnan(recorder.locked_at[trial]):
+            # The test was made on what was known before this step.
+            recorder.locked_at[trial] = step - 1
+            truth = policy.support_of(theta)
+            recorder.support_correct[trial] = learner.support == truth
+        mean = float(theta @ decision.action)
+        total += best - mean
+        learner.tell(decision, mean + tapes[decision.phase].next(decision.action))
+        if recorder.steps[place] == step:
+            recorder.regret[trial, place] = total
+            estimate = learner.estimate_in_use
+            if estimate is not None:
+                recorder.theta_error[trial, place] = float(np.linalg.norm(estimate - theta))
+            place += 1
+
+
+def _ask_on(learner: Learner, current: ActionSet) -> Decision:
+    """Ask a learner for an action on the set of this step."""
+    if isinstance(learner, TimeVaryingLearner):
+        return learner.ask(action_set=current)
+    decision = learner.ask(available=current.available)
+    if not current.contains(decision.action):
+        raise CompositionError(
+            f"{type(learner.policy).__name__} knows one set with items that come and go; its "
+            f"action is outside the set {current!r} of this step. Use TimeVaryingAPSEEG."
+        )
+    return decision

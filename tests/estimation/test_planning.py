@@ -9,6 +9,7 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.estimation import CONFIDENCE, cycles_to_lock, make_confidence, warmup_cycles
 from sparsebandits.exploration import DiagonalBasis
+from sparsebandits.validation import FloatArray
 
 EVERY = np.arange(1, 3001)
 
@@ -37,6 +38,15 @@ def test_the_edges() -> None:
     assert 0.99e12 < cycles_to_lock(near, threshold) <= 1e12
     for c in (64, 65, 128, 129):
         assert cycles_to_lock(float(threshold(c)) * (1 + 1e-12), threshold) == c
+
+
+def test_thresholds_need_not_fall_from_the_start() -> None:
+    def bumpy(cycle: Any) -> FloatArray:
+        c = np.asarray(cycle)
+        return np.where(c == 3, 1.0, np.where(c < 15, 3.0, 30.0 / c))
+
+    assert cycles_to_lock(2.0, bumpy) == 3
+    assert cycles_to_lock(0.9, bumpy) == 34
 
 
 def test_c_0_is_the_printed_formula() -> None:

@@ -29,8 +29,11 @@ def test_the_shares_add_up_to_delta() -> None:
         expected = min(whole(size, shares[size - 1], 50), whole(20, shares[19], 50))
         assert bound.radius(50, size) == pytest.approx(expected)
     twin = MixtureBound(BASIS, 0.1 * delta)
-    np.testing.assert_allclose(bound.coordinate_radius(50), twin.coordinate_radius(50))
     assert bound.radius(50, 1) == pytest.approx(min(whole(1, shares[0], 50), twin.radius(50, 1)))
+    np.testing.assert_allclose(bound.coordinate_radius(50), np.full(20, bound.radius(50, 1)))
+    uneven = DiagonalBasis([0.01, *[1.0] * 19])
+    others = MixtureBound(uneven, 0.1 * delta).coordinate_radius(50)[1:]
+    np.testing.assert_allclose(SupportBound(uneven, delta).coordinate_radius(50)[1:], others)
 
 
 def test_the_vector_mixture_martingale_is_one_over_alpha_on_the_boundary() -> None:

@@ -15,6 +15,8 @@ from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, 
 _ENUMERABLE_SUPPORTS = 20_000
 _LONG_ROW = 256
 _NARROW = 10
+_SHORT = 64
+_TINY = 1e-300
 
 
 class Ellipsoid(ActionSet):
@@ -73,7 +75,7 @@ class Ellipsoid(ActionSet):
                 f"matrix must be positive definite, otherwise the ellipsoid is unbounded; its "
                 f"smallest eigenvalue is {smallest:.3g}. Add a small multiple of the identity."
             )
-        return factor
+        return np.asfortranarray(factor)  # as LAPACK wants it: no copy at each solve
 
     # ------------------------------------------------------------------ sorting, when diagonal
 
@@ -124,7 +126,7 @@ class Ellipsoid(ActionSet):
 
     def _fresh_factor(self, support: IntArray) -> FloatArray:
         block = self.matrix[np.ix_(support, support)]
-        return np.asarray(np.linalg.cholesky(block), dtype=np.float64)
+        return np.asfortranarray(np.linalg.cholesky(block), dtype=np.float64)
 
     # ------------------------------------------------------------------ bounds
 
@@ -175,6 +177,17 @@ class Ellipsoid(ActionSet):
 
 def solve_shared(factor: FloatArray, theta: FloatArray) -> FloatArray:
     """Solve A_S z = theta_S for every row, given the lower Cholesky factor of A_S."""
+    width = factor.shape[0]
+    if theta.shape[0] > _NARROW and width <= _SHORT:
+        # Many short rows: LAPACK would start threads for less work than starting them takes.
+        solved = theta.copy()
+        for i in range(width):
+            solved[:, i] -= np.einsum("nj,j->n", solved[:, :i], factor[i, :i])
+            solved[:, i] /= factor[i, i]
+        for i in reversed(range(width)):
+            solved[:, i] -= np.einsum("nj,j->n", solved[:, i + 1 :], factor[i + 1 :, i])
+            solved[:, i] /= factor[i, i]
+        return solved
     return np.asarray(scipy.linalg.cho_solve((factor, True), theta.T, check_finite=False)).T
 
 
@@ -219,6 +232,9 @@ class EllipsoidMarginals(Marginals):
         self._schur = np.tile(diagonal, (theta.shape[0], 1))
         self._floor = 1e-13 * diagonal
         self._squared = np.zeros((theta.shape[0], 1))
+        # Tiny and not 0, so that 0 is never divided by 0; it is lost in rounding otherwise.
+        self._root = np.full_like(self._squared, _TINY)
+        self._lanes = np.arange(theta.shape[0])
         # A residual this small is rounding: the coordinate adds nothing.
         self._noise = 1e-28 * (theta**2 / diagonal).max(axis=-1, keepdims=True)
 
@@ -230,25 +246,48 @@ class EllipsoidMarginals(Marginals):
 
     def gains(self, keys: FloatArray) -> FloatArray:
         """Return sqrt(g + r^2/s) - sqrt(g) without the cancellation of that formula."""
-        root = np.sqrt(self._squared)
-        with np.errstate(invalid="ignore"):
-            gains = keys / (np.sqrt(self._squared + keys) + root)
-        return np.where(keys > self._noise, gains, np.minimum(keys, 0.0))
+        gains = keys / (np.sqrt(self._squared + keys) + self._root)
+        gains *= keys > self._noise
+        return np.asarray(gains)
 
     def add(self, picks: IntArray) -> None:
         """Append the pick's row to the factor; update residuals and Schur complements."""
-        lanes = np.arange(picks.size)
+        if self._size == self._factor.shape[0]:
+            self._factor = np.concatenate([self._factor, np.empty_like(self._factor)])
+        # Which way is chosen by dim alone: a row's bits must not depend on the rows beside it.
+        if self._matrix.shape[0] >= _LONG_ROW:
+            for lane, pick in enumerate(picks.tolist()):
+                self._add_one(lane, pick)
+        else:
+            self._add_all(picks)
+        self._size += 1
+        self._root = np.sqrt(self._squared)
+        self._root += _TINY
+        # Rounding can push the Schur complement of a near-duplicate below 0; its gain is then 0
+        # because its residual is noise too.
+        np.maximum(self._schur, self._floor, out=self._schur)
+
+    def _add_one(self, lane: int, pick: int) -> None:
+        """Update one lane with few operations on long vectors."""
+        row = self._factor[self._size, lane]
+        if pick < 0:
+            row[:] = 0.0
+            return
+        earlier = self._factor[: self._size, lane]
+        np.subtract(self._matrix[pick], earlier[:, pick] @ earlier, out=row)
+        root = math.sqrt(self._schur[lane, pick])
+        row /= root
+        coefficient = self._residual[lane, pick] / root
+        self._squared[lane, 0] += coefficient * coefficient
+        self._residual[lane] -= coefficient * row
+        self._schur[lane] -= np.square(row)
+
+    def _add_all(self, picks: IntArray) -> None:
+        """Update all lanes at once, each operation over many short vectors."""
+        lanes = self._lanes
         row = self._matrix[picks]
-        if self._size:
-            earlier = self._factor[: self._size]
-            weights = earlier[:, lanes, picks]
-            # Which way is chosen by dim alone: a row's bits must not depend on the rows beside it.
-            if row.shape[1] >= _LONG_ROW:
-                for lane in lanes:
-                    row[lane] -= weights[:, lane] @ earlier[:, lane]
-            else:
-                for weight, past in zip(weights, earlier, strict=True):
-                    row -= weight[:, None] * past
+        for past in self._factor[: self._size]:
+            row -= past[lanes, picks][:, None] * past
         root = np.sqrt(self._schur[lanes, picks])
         coefficient = self._residual[lanes, picks] / root
         row /= root[:, None]
@@ -256,14 +295,8 @@ class EllipsoidMarginals(Marginals):
         if stopped.any():
             row[stopped] = 0.0
             coefficient[stopped] = 0.0
-        if self._size == self._factor.shape[0]:
-            self._factor = np.concatenate([self._factor, np.empty_like(self._factor)])
         self._factor[self._size] = row
-        self._size += 1
         self._squared += np.square(coefficient)[:, None]
         self._residual -= coefficient[:, None] * row
         np.square(row, out=row)
         self._schur -= row
-        # Rounding can push the Schur complement of a near-duplicate below 0; its gain is then 0
-        # because its residual is noise too.
-        np.maximum(self._schur, self._floor, out=self._schur)

@@ -31,10 +31,7 @@ class Marginals(ABC):
 
     @abstractmethod
     def gains(self, keys: FloatArray) -> FloatArray:
-        """Return rho(v; theta) for some of the current keys, (n, m); 0 below rounding.
-
-        A key of -inf means that there is no such candidate, and so does its gain.
-        """
+        """Return rho(v; theta) for some of the current keys, (n, m); 0 below rounding."""
 
     @abstractmethod
     def add(self, picks: IntArray) -> None:
@@ -71,15 +68,13 @@ class SortableMarginals(Marginals):
         """Return (P + s^q)^(1/q) - P^(1/q) without the cancellation of that formula."""
         q = self._exponent
         if q == 1.0:
-            return np.where(keys >= 0, self._scale * np.maximum(keys, 0.0), keys)
+            return np.asarray(self._scale * keys)
         if q == np.inf:
-            return np.where(keys >= 0, self._scale * np.maximum(keys - self._total, 0.0), keys)
+            return np.asarray(self._scale * np.maximum(keys - self._total, 0.0))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             relative = np.expm1(np.log1p(keys**q / self._total) / q)
             grown = self._total ** (1.0 / q) * relative
-            # A key of -inf, for "no candidate", stays what it is.
-            gains = self._scale * np.where((self._total > 0) & (keys >= 0), grown, keys)
-        return np.where(keys >= 0, gains, keys)
+        return np.asarray(self._scale * np.where(self._total > 0, grown, keys))
 
     def add(self, picks: IntArray) -> None:
         """Add the picked score to the sum of powers, or to the maximum."""

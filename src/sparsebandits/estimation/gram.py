@@ -18,7 +18,7 @@ class GramStatistics:
 
     All sums are kept in one matrix, sum z z' with z = (x, y). What each addition rounds away is
     kept beside it (Knuth's exact two-sum), so that the sums stay correct to the last digit or so
-    however many there are: adding the same action ten million times would otherwise lose seven of
+    however many there are: adding the same action ten million times would otherwise lose six of
     sixteen digits. theta_hat comes from a Cholesky factor of V, scaled to unit diagonal, made
     anew after the data change; no inverse is ever updated, so none can drift.
 

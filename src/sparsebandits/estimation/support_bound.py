@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.estimation.anytime import best_rho, mixture_width
+from sparsebandits.estimation.bound import column
 from sparsebandits.estimation.checks import as_cycles, as_weights
 from sparsebandits.estimation.contrasts import sum_of_two_largest
 from sparsebandits.estimation.coordinate import MixtureBound
@@ -69,6 +70,10 @@ class SupportBound(MixtureBound):
         squares = np.ones(2) if weights is None else as_weights(weights, self.basis.dim) ** 2
         by_pair = math.sqrt(sum_of_two_largest(squares)) * self.radius(cycle, 2)
         return np.asarray(np.minimum(by_coordinate, by_pair))
+
+    def coordinate_radius(self, cycle: Any) -> FloatArray:
+        """r_i, or the radius of supports of one coordinate where that is smaller, (..., dim)."""
+        return np.minimum(super().coordinate_radius(cycle), column(self.radius(cycle, 1)))
 
 
 def _log_binomial(n: int, k: int) -> float:

@@ -4,6 +4,7 @@ from sparsebandits.oracles.solution import BatchSolution, Solution
 from sparsebandits.oracles.sparse_argmax import (
     METHODS,
     Method,
+    choose_supports,
     sparse_argmax,
     sparse_argmax_batch,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "Solution",
     "approximation_ratio",
     "certified_ratio",
+    "choose_supports",
     "ellipsoid_gamma_bound",
     "sparse_argmax",
     "sparse_argmax_batch",

@@ -32,28 +32,32 @@ def greedy_picks(
     taken = np.repeat(np.where(action_set.available, 0.0, -np.inf)[None, :], n, axis=0)
     picks = np.full((n, sparsity), -1, dtype=np.intp)
     step_gaps = np.full((n, sparsity), np.inf)
-    growing = np.ones(n, dtype=np.bool_)
+    stopped: BoolArray | None = None
     leading = np.empty((n, 2))
-    steps = min(sparsity, int(np.count_nonzero(action_set.available)))
+    usable = int(np.count_nonzero(action_set.available))
+    steps = min(sparsity, usable)
     for k in range(steps):
         keys = marginals.keys()
         keys += taken
         best = keys.argmax(axis=1)  # line 9: g_k
         leading[:, 0] = keys[lanes, best]
-        keys[lanes, best] = -np.inf
-        leading[:, 1] = keys.max(axis=1)  # line 10: v_second
+        keys[lanes, best] = 0.0
+        np.maximum.reduce(keys, axis=1, out=leading[:, 1])  # line 10: v_second
         gains = marginals.gains(leading)  # line 8: rho_k(v; theta), where it matters
-        growing &= gains[:, 0] > 0
-        if not growing.all():
-            best = np.where(growing, best, -1)
-            gains[~growing] = (np.inf, 0.0)
-            if not growing.any():
+        if stopped is not None or gains[:, 0].min() <= 0:
+            ends = gains[:, 0] <= 0
+            stopped = ends if stopped is None else stopped | ends
+            if stopped.all():
                 break
+            best = np.where(stopped, -1, best)
+            gains[stopped] = (np.inf, 0.0)
         step_gaps[:, k] = gains[:, 0] - gains[:, 1]  # line 11: delta_k
         picks[:, k] = best
         if k + 1 < steps:
             marginals.add(best)  # line 13: G_k
             taken[lanes, best] = -np.inf
+    if steps == usable:
+        step_gaps[:, steps - 1] = np.inf  # the last coordinate has no rival
     return picks, step_gaps
 
 

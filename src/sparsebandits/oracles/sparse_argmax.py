@@ -7,11 +7,18 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.oracles.exact import exact, is_cheap
-from sparsebandits.oracles.greedy import greedy
-from sparsebandits.oracles.solution import BatchSolution, Solution, join
+from sparsebandits.oracles.greedy import greedy, greedy_picks, minimum_gaps
+from sparsebandits.oracles.solution import BatchSolution, Solution, ascending, join
 from sparsebandits.oracles.swap import swap
-from sparsebandits.oracles.top_h import top_h
-from sparsebandits.validation import FloatArray, as_number, as_sparsity, as_theta, describe
+from sparsebandits.oracles.top_h import top_h, top_h_supports
+from sparsebandits.validation import (
+    FloatArray,
+    IntArray,
+    as_number,
+    as_sparsity,
+    as_theta,
+    describe,
+)
 
 Method = Literal["auto", "top-h", "greedy", "swap", "exact"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -101,12 +108,47 @@ def sparse_argmax_batch(
     if time_limit is not None:
         time_limit = as_number("time_limit", time_limit, positive=True)
     rows = parameters.reshape(-1, action_set.dim)
-    size = max(1, _BLOCK // action_set.dim)
     parts = [
         _dispatch(action_set, block, sparsity, method, time_limit, runner_up)
-        for block in np.split(rows, range(size, rows.shape[0], size))
+        for block in _blocks(rows)
     ]
     return join(parts).reshape(parameters.shape[:-1])
+
+
+def choose_supports(
+    action_set: ActionSet, theta: FloatArray, sparsity: int, method: Method
+) -> tuple[IntArray, FloatArray]:
+    """Return what the gap test needs and no more: the supports and their gaps, unchecked.
+
+    Parameters
+    ----------
+    theta : (n, dim)
+
+    Returns
+    -------
+    supports : (n, H)
+        Ascending, padded with -1.
+    gaps : (n,)
+    """
+    found = [_supports(action_set, block, sparsity, method) for block in _blocks(theta)]
+    return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+
+
+def _blocks(rows: FloatArray) -> list[FloatArray]:
+    size = max(1, _BLOCK // rows.shape[1])
+    return [rows[first : first + size] for first in range(0, max(rows.shape[0], 1), size)]
+
+
+def _supports(
+    action_set: ActionSet, rows: FloatArray, sparsity: int, method: Method
+) -> tuple[IntArray, FloatArray]:
+    if method == "top-h":
+        return top_h_supports(action_set, rows, sparsity)
+    if method == "greedy":
+        picks, step_gaps = greedy_picks(action_set, rows, sparsity)
+        return ascending(picks), minimum_gaps(action_set, picks, step_gaps)
+    solution = _dispatch(action_set, rows, sparsity, method, None, True)
+    return solution.supports, solution.gaps
 
 
 def _dispatch(

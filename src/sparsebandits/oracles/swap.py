@@ -54,11 +54,13 @@ def _best_exchange(
     entering = keys.argmax(axis=1)
     candidates = kept.copy()
     dropped = np.tile(np.arange(width), n)
-    gaining = marginals.gains(keys[lanes, entering][:, None])[:, 0] > 0
+    best = np.maximum(keys[lanes, entering], 0.0)  # -inf where nothing is left to enter
+    gaining = marginals.gains(best[:, None])[:, 0] > 0
     candidates[lanes[gaining], dropped[gaining]] = entering[gaining]
     values = action_set.respond_on(repeated, candidates)[1].reshape(n, width)
-    best = values.argmax(axis=1)
-    return candidates.reshape(n, width, width)[np.arange(n), best], values[np.arange(n), best]
+    exchange = values.argmax(axis=1)
+    rows = np.arange(n)
+    return candidates.reshape(n, width, width)[rows, exchange], values[rows, exchange]
 
 
 def _unusable(action_set: ActionSet, supports: IntArray) -> BoolArray:

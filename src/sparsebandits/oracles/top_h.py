@@ -19,6 +19,24 @@ def top_h(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolut
     ----------
     theta : (n, dim)
     """
+    supports, gaps = top_h_supports(action_set, theta, sparsity)
+    actions, values = action_set.respond_on(theta, supports)
+    return BatchSolution(
+        supports=supports,
+        actions=actions,
+        values=values,
+        gaps=gaps,
+        step_gaps=np.empty((theta.shape[0], 0)),
+        is_exact=np.ones(theta.shape[0], dtype=np.bool_),
+        upper_bounds=values,
+        method="top-h",
+    )
+
+
+def top_h_supports(
+    action_set: ActionSet, theta: FloatArray, sparsity: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the supports, (n, H) padded with -1, and the gaps, without the actions."""
     if not action_set.is_sortable:
         raise CompositionError(
             f"top-h needs a set on which sorting is exact (an lp ball, a box, a diagonal "
@@ -36,17 +54,7 @@ def top_h(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolut
         supports = np.concatenate([supports, empty], axis=1)
     if sparsity >= usable:
         gaps = np.full(theta.shape[0], np.inf)
-    actions, values = action_set.respond_on(theta, supports)
-    return BatchSolution(
-        supports=supports,
-        actions=actions,
-        values=values,
-        gaps=gaps,
-        step_gaps=np.empty((theta.shape[0], 0)),
-        is_exact=np.ones(theta.shape[0], dtype=np.bool_),
-        upper_bounds=values,
-        method="top-h",
-    )
+    return supports, gaps
 
 
 def _largest(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:

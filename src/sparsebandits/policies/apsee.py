@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sparsebandits.policies.phased import PhasedPolicy
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class APSEE(PhasedPolicy):
     """Adaptively Phased Sparse Exploration and Exploitation (`alg:adaptive_PEE`).
 

@@ -7,7 +7,7 @@ from sparsebandits.errors import CompositionError
 from sparsebandits.policies.phased import PhasedPolicy
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class APSEEG(PhasedPolicy):
     """APSEE with Greedy (`alg:adaptive_general_PEE`), for strongly convex sets.
 

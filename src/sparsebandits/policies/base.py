@@ -1,5 +1,6 @@
 """What every policy and every learner offers: start, ask, tell, certificate, save and load."""
 
+import copy
 import hashlib
 import json
 import math
@@ -13,7 +14,8 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.policies.certificate import Certificate
-from sparsebandits.validation import FloatArray, Support, describe
+from sparsebandits.policies.saved_state import read_decisions
+from sparsebandits.validation import FloatArray, Support, as_integer, describe
 
 STATE_VERSION = 1
 
@@ -71,7 +73,9 @@ class Learner(ABC):
 
     def __init__(self, policy: Policy, seed: int | None) -> None:
         self.policy = policy
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(
+            None if seed is None else as_integer("seed", seed, minimum=0)
+        )
         self._next_id = 1
         self._open: dict[int, Any] = {}
 
@@ -135,13 +139,8 @@ class Learner(ABC):
         Refused without any change: an id that was never given out, one told before, and a reward
         that is not a finite number.
         """
-        number = decision.id if isinstance(decision, Decision) else decision
-        if number not in self._open:
-            self._refuse(number)
-        try:
-            value = float(reward)
-        except (TypeError, ValueError):
-            raise InvalidTypeError(f"reward must be a number, got {describe(reward)}.") from None
+        number = self._open_id(decision)
+        value = _as_float(reward)
         if not math.isfinite(value):
             raise InvalidValueError(
                 f"reward must be finite, got {value}; drop the decision with forget({number}) if "
@@ -152,13 +151,15 @@ class Learner(ABC):
 
     def forget(self, decision: Decision | int) -> None:
         """Close a decision whose reward will never come."""
-        number = decision.id if isinstance(decision, Decision) else decision
-        if number not in self._open:
-            self._refuse(number)
-        del self._open[number]
+        del self._open[self._open_id(decision)]
 
-    def _refuse(self, number: Any) -> None:
-        if isinstance(number, int) and 0 < number < self._next_id:
+    def _open_id(self, decision: Decision | int) -> int:
+        number = decision.id if isinstance(decision, Decision) else decision
+        # True and 1.0 equal the id 1 and are none.
+        is_id = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        if is_id and number in self._open:
+            return int(number)
+        if is_id and 0 < number < self._next_id:
             raise InvalidValueError(
                 f"Decision {number} is closed: its reward was told before, or it was forgotten. "
                 "Tell each reward once."
@@ -172,12 +173,20 @@ class Learner(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole state, JSON-safe: the learner read back continues bit for bit."""
-        state = self._state()
-        state["next_id"] = self._next_id
-        state["open"] = [[number, record] for number, record in self._open.items()]
-        state["generator"] = self._rng.bit_generator.state
-        body = {"version": STATE_VERSION, "policy": self.policy.to_dict(), "state": state}
+        body = {
+            "version": STATE_VERSION,
+            "policy": self.policy.to_dict(),
+            "state": self._whole_state(),
+        }
         return {**body, "digest": _digest(body)}
+
+    def _whole_state(self) -> dict[str, Any]:
+        return {
+            **self._state(),
+            "next_id": self._next_id,
+            "open": [[number, copy.copy(record)] for number, record in self._open.items()],
+            "generator": self._rng.bit_generator.state,
+        }
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Learner":
@@ -201,14 +210,42 @@ class Learner(ABC):
                 "Load an earlier copy."
             )
         learner = policy_from_dict(data["policy"]).start(0)
-        state = dict(data["state"])
-        learner._next_id = state.pop("next_id")
-        learner._open = dict(state.pop("open"))
-        learner._rng.bit_generator.state = state.pop("generator")
-        learner._restore(state)
+        learner._restore_all(data["state"])
         return learner
+
+    def _restore_all(self, state: Any) -> None:
+        expected = set(self._whole_state())
+        if not isinstance(state, Mapping) or set(state) != expected:
+            raise InvalidValueError(
+                f"state must have the keys {', '.join(sorted(expected))}, got "
+                f"{describe(sorted(state) if isinstance(state, Mapping) else state)}."
+            )
+        self._next_id, self._open = read_decisions(state)
+        try:
+            self._rng.bit_generator.state = state["generator"]
+        except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+            raise InvalidValueError(
+                f"state.generator is not the state of a generator: {error}."
+            ) from None
+        self._restore(dict(state))
+
+
+def _as_float(reward: Any) -> float:
+    """Return a reward as a float; text is refused even where it could be read as a number."""
+    if not isinstance(reward, (str, bytes, bytearray)):
+        try:
+            return float(reward)
+        except OverflowError:
+            return math.inf
+        except (TypeError, ValueError):
+            pass
+    raise InvalidTypeError(f"reward must be a number, got {describe(reward)}.")
 
 
 def _digest(body: Mapping[str, Any]) -> str:
-    text = json.dumps(body, sort_keys=True, allow_nan=False)
+    try:
+        text = json.dumps(body, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        message = f"A learner is saved as plain JSON, and this is not: {error}."
+        raise InvalidValueError(message) from None
     return hashlib.sha256(text.encode()).hexdigest()

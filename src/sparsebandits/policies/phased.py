@@ -14,14 +14,30 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, action_set_from_dict
-from sparsebandits.errors import CompositionError, InvalidTypeError
-from sparsebandits.estimation import ConfidenceBound, make_confidence, sigma_upper, split_delta
+from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
+from sparsebandits.estimation import (
+    ConfidenceBound,
+    PaperBound,
+    as_sigma,
+    make_confidence,
+    sigma_upper,
+    split_delta,
+)
 from sparsebandits.exploration import Basis, basis_from_dict, make_basis
-from sparsebandits.oracles import BatchSolution, sparse_argmax_batch
+from sparsebandits.oracles import METHODS, choose_supports, sparse_argmax_batch
 from sparsebandits.policies.base import Policy
 from sparsebandits.policies.phased_learner import PhasedLearner
 from sparsebandits.policies.schedules import Schedule, make_schedule
-from sparsebandits.validation import FloatArray, IntArray, as_number, as_sparsity, describe
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_integer,
+    as_number,
+    as_sparsity,
+    describe,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,9 +95,19 @@ class PhasedPolicy(Policy):
                 f"action_set must be an action set such as sb.LpBall(dim=20), "
                 f"got {describe(self.action_set)}."
             )
-        as_sparsity(self.sparsity, self.action_set.dim)
         split_delta(self.delta, self.sigma)
-        as_number("confidence_scale", self.confidence_scale, positive=True)
+        # NumPy's numbers would not survive JSON.
+        plain = {
+            "sparsity": as_sparsity(self.sparsity, self.action_set.dim),
+            "sigma": as_sigma(self.sigma),
+            "delta": float(self.delta),
+            "basis_seed": as_integer("basis_seed", self.basis_seed, minimum=0),
+            "confidence_scale": as_number("confidence_scale", self.confidence_scale, positive=True),
+            "use_all_data": bool(self.use_all_data),
+            "insist": bool(self.insist),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
         self._check_oracle()
         if not self.insist:
             self._check_guarantee()
@@ -89,10 +115,13 @@ class PhasedPolicy(Policy):
         _ = self.exploration, self.bound, self.exploitation_steps
 
     def _check_oracle(self) -> None:
-        allowed = ("top-h", "greedy", "exact") if self.verifies else None
-        if allowed is not None and self.oracle not in allowed:
+        if self.oracle not in METHODS:
+            known = ", ".join(repr(name) for name in METHODS)
+            raise InvalidValueError(f"oracle must be one of {known}, got {describe(self.oracle)}.")
+        measuring = ("top-h", "greedy", "exact")
+        if self.verifies and self.oracle not in measuring:
             raise CompositionError(
-                f"The gap test needs an oracle that measures a gap, one of {allowed}; "
+                f"The gap test needs an oracle that measures a gap, one of {measuring}; "
                 f"got {self.oracle!r}."
             )
         if self.oracle == "top-h" and not self.action_set.is_sortable:
@@ -127,7 +156,7 @@ class PhasedPolicy(Policy):
     @cached_property
     def norm(self) -> float:
         """L of the greedy threshold: L_X as printed, or over H-sparse actions for other bounds."""
-        if self.confidence == "paper":
+        if isinstance(self.bound, PaperBound):
             return self.action_set.norm_bound
         return self.action_set.sparse_norm_bound(self.sparsity)
 
@@ -150,38 +179,45 @@ class PhasedPolicy(Policy):
             return np.asarray(self.sigma, dtype=np.float64)
         return sigma_upper(squares, freedom, split_delta(self.delta, self.sigma)[1])
 
-    def choose(self, theta: FloatArray, *, verify: bool) -> BatchSolution:
-        """Ask the oracle for every row of theta, (n, dim)."""
+    def passes(self, gaps: Any, sigma: Any, cycles: Any) -> BoolArray:
+        """Return whether the gap test passes after c cycles, with sigma from `sigma_bound`.
+
+        An infinite gap has nothing to be compared with: it passes even while sigma is unbounded.
+        """
+        with np.errstate(invalid="ignore"):
+            threshold = sigma * self.unit_threshold(cycles)
+        return np.asarray(np.isinf(gaps) | (gaps > threshold))
+
+    def choose(self, theta: FloatArray) -> FloatArray:
+        """Return the oracle's action for every row of theta, (n, dim)."""
         method: Any = self.oracle
-        return sparse_argmax_batch(
-            self.action_set, theta, self.sparsity, method, runner_up=verify and method == "exact"
-        )
+        return sparse_argmax_batch(self.action_set, theta, self.sparsity, method).actions
 
     def verify(self, theta: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the support that would be locked for every row of theta, and its gap.
 
         Where every available coordinate fits, all of them are the support and the gap is infinite.
-        Where fewer than H coordinates gain, the rest must also be known not to gain: their margin
-        counts as a gap too.
+        Where fewer than H coordinates of a sortable set gain, the rest must also be known not to
+        gain: their margin counts as a gap too, and is the gap where none gains at all.
         """
-        solution = self.choose(theta, verify=True)
         usable = np.flatnonzero(self.action_set.available)
         if self.sparsity >= usable.size:
             everything = np.full((theta.shape[0], self.sparsity), -1, dtype=np.intp)
             everything[:, : usable.size] = usable
-            return everything, solution.gaps
-        if self.oracle != "top-h" or np.isinf(self.action_set.score_exponent):
-            return solution.supports, solution.gaps
-        short = np.flatnonzero(solution.supports[:, -1] < 0)
-        if not short.size:
-            return solution.supports, solution.gaps
-        gaps = solution.gaps.copy()
-        gaps[short] = np.minimum(gaps[short], self.action_set.idle_margin(theta[short]))
-        return solution.supports, gaps
+            return everything, np.full(theta.shape[0], np.inf)
+        method: Any = self.oracle
+        supports, gaps = choose_supports(self.action_set, theta, self.sparsity, method)
+        if self.action_set.is_sortable and not np.isinf(self.action_set.score_exponent):
+            short = np.flatnonzero(supports[:, -1] < 0)
+            if short.size:
+                chosen = np.where(supports[short, 0] < 0, np.inf, gaps[short])
+                gaps[short] = np.minimum(chosen, self.action_set.idle_margin(theta[short]))
+        return supports, gaps
 
     def support_of(self, theta: FloatArray) -> tuple[int, ...]:
         """Return the support that the policy would lock if it knew theta, (dim,)."""
-        return tuple(int(i) for i in self.verify(theta[None])[0][0] if i >= 0)
+        rows = as_array("theta", theta, ndim=1)[None]
+        return tuple(int(i) for i in self.verify(rows)[0][0] if i >= 0)
 
     # ------------------------------------------------------------------ learners, files
 

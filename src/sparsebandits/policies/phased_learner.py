@@ -16,6 +16,13 @@ from sparsebandits.estimation import (
 from sparsebandits.oracles import sparse_argmax
 from sparsebandits.policies.base import Decision, Learner
 from sparsebandits.policies.certificate import Certificate
+from sparsebandits.policies.saved_state import (
+    as_vector,
+    read_float,
+    read_indices,
+    read_integer,
+    read_vector,
+)
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -103,22 +110,21 @@ class PhasedLearner(Learner):
     def _close_exploration(self) -> None:
         """Lines 8-15: estimate and verify; then plan the exploitation of this cycle."""
         policy = self.policy
-        self._exploit_left = 0
+        steps = policy.exploitation_steps(self._cycle)
         theta = self.theta_hat
-        self._estimate = theta
-        if theta is None:
-            return
-        if policy.verifies and self._support is None:
+        if theta is not None and policy.verifies and self._support is None:
             self._test(theta)
-            if self._support is None:
-                return
-        if self._support is not None:
-            action = policy.action_set.best_response(theta, self._support)  # a_c
+        if theta is None or (policy.verifies and self._support is None):
+            steps = 0
+        elif self._support is not None:
+            self._exploit_action = policy.action_set.best_response(theta, self._support)  # a_c
         else:
-            action = policy.choose(theta[None], verify=False).actions[0]
-        action.setflags(write=False)
-        self._exploit_action = action
-        self._exploit_left = policy.exploitation_steps(self._cycle)
+            self._exploit_action = policy.choose(theta[None])[0]
+        for array in (theta, self._exploit_action):
+            if array is not None:
+                array.setflags(write=False)
+        self._estimate = theta
+        self._exploit_left = steps
 
     def _test(self, theta: FloatArray) -> None:
         replications = self._replications()
@@ -126,7 +132,7 @@ class PhasedLearner(Learner):
             return
         supports, gaps = self.policy.verify(theta[None])
         self._tested, self._gap = replications, float(gaps[0])
-        if self._gap > self._sigma() * float(self.policy.unit_threshold(replications)):
+        if self.policy.passes(gaps[0], self._sigma(), replications):
             self._support = tuple(int(i) for i in supports[0] if i >= 0)
 
     @property
@@ -140,18 +146,18 @@ class PhasedLearner(Learner):
         return self._decide(action, "exploit", self._cycle, self._record(action))
 
     def _record(self, action: FloatArray) -> Any:
-        return _DISCARD if self._gram is None else action.tolist()
+        return action.tolist() if self.policy.use_all_data else _DISCARD
 
     def _action(self, arm: int) -> FloatArray:
-        return self._basis.action(arm) if self._actions is None else self._actions[arm]
+        action: FloatArray = (
+            self._basis.action(arm) if self._actions is None else self._actions[arm]
+        )
+        action.setflags(write=False)
+        return action
 
     # ------------------------------------------------------------------ items that are not there
 
     def _ask_restricted(self, mask: BoolArray) -> Decision:
-        if not (mask & self.policy.action_set.available).any():
-            raise InvalidValueError(
-                "available leaves no coordinate that the action set allows; pass at least one."
-            )
         self._advance()
         if self._next_arm < self._dim:
             for arm in range(self._next_arm, self._dim):
@@ -181,14 +187,14 @@ class PhasedLearner(Learner):
     # ------------------------------------------------------------------ tell
 
     def _learn(self, record: Any, reward: float) -> None:
-        if isinstance(record, int):
-            if record == _DISCARD:
-                return
+        if record == _DISCARD:
+            return
+        is_arm = isinstance(record, int)
+        # The Gram matrix goes first: it refuses whatever the arms would, and more.
+        if self._gram is not None:
+            self._gram.add(self._action(record) if is_arm else record, reward)
+        if is_arm:
             self._arms.add(record, reward)
-            if self._gram is not None:
-                self._gram.add(self._action(record), reward)
-        elif self._gram is not None:
-            self._gram.add(record, reward)
 
     def warm_start(self, actions: Any, rewards: Any) -> None:
         """Learn from logged (action, reward) pairs.
@@ -210,17 +216,18 @@ class PhasedLearner(Learner):
                 f"actions must have shape (n, {self._dim}) and rewards (n,), got {played.shape} "
                 f"and {earned.shape}."
             )
-        known = (
-            {} if self._actions is None else {a.tobytes(): k for k, a in enumerate(self._actions)}
-        )
+        # Adding 0 turns -0 into 0, which is another pattern of bytes.
+        basis = () if self._actions is None else self._actions
+        known = {(action + 0.0).tobytes(): k for k, action in enumerate(basis)}
         arms = [known.get((action + 0.0).tobytes()) for action in played]
-        if self._gram is None and any(arm is None for arm in arms):
-            self._gram = self._gram_of_arms()
+        logged = ArmStatistics(self._dim)
         for arm, reward in zip(arms, earned.tolist(), strict=True):
             if arm is not None:
-                self._arms.add(arm, reward)
-        if self._gram is not None:
-            self._gram.add_many(played, earned)
+                logged.add(arm, reward)
+        gram = self._gram_of_arms() if self._gram is None and None in arms else self._gram
+        if gram is not None:
+            gram.add_many(played, earned)
+        self._arms, self._gram = self._arms.merged(logged), gram
 
     def _gram_of_arms(self) -> GramStatistics:
         """Start the Gram matrix with what the exploration actions have shown so far.
@@ -257,7 +264,7 @@ class PhasedLearner(Learner):
 
     def _replications(self) -> int:
         """Complete cycles that the data are worth: V >= c B."""
-        if self._gram is None or self._support is not None:
+        if self._gram is None:
             return self._arms.replications
         smallest = scipy.linalg.eigh(
             self._gram.gram, self._basis.gram, eigvals_only=True, subset_by_index=(0, 0)
@@ -271,14 +278,13 @@ class PhasedLearner(Learner):
     def certificate(self, horizon: int | None = None) -> Certificate:
         """Say where the gap test stands, and warn if it cannot pass within `horizon` more steps."""
         policy = self.policy
+        steps = None if horizon is None else as_integer("horizon", horizon, minimum=1)
         locked = self._support is not None
-        replications = self._arms.replications
+        replications = self._replications()
         sigma, threshold, cycles = self._sigma(), math.nan, math.nan
-        gap = self._gap
+        gap, theta = self._gap, self.theta_hat
         if policy.verifies:
-            if replications and not locked:
-                theta = self.theta_hat
-                assert theta is not None
+            if replications and theta is not None and not locked:
                 gap = float(policy.verify(theta[None])[1][0])
             if replications:
                 threshold = sigma * float(policy.unit_threshold(replications))
@@ -295,7 +301,7 @@ class PhasedLearner(Learner):
             sigma=sigma,
             confidence=str(policy.confidence),
             confidence_scale=policy.confidence_scale,
-            warning=self._warning(cycles, gap, horizon),
+            warning=None if steps is None or locked else self._warning(cycles, gap, steps),
         )
 
     def _cycles_to_lock(self, gap: float, replications: int) -> float:
@@ -309,10 +315,7 @@ class PhasedLearner(Learner):
             return math.nan
         return max(cycles_to_lock(gap, policy.unit_threshold, sigma=sigma) - replications, 1.0)
 
-    def _warning(self, cycles: float, gap: float, horizon: int | None) -> str | None:
-        if horizon is None or not self.policy.verifies or self._support is not None:
-            return None
-        steps = as_integer("horizon", horizon, minimum=1)
+    def _warning(self, cycles: float, gap: float, steps: int) -> str | None:
         if math.isnan(cycles) or cycles * self._dim <= steps:
             return None
         wanted = "never" if math.isinf(cycles) else f"after about {cycles * self._dim:.3g} steps"
@@ -342,16 +345,45 @@ class PhasedLearner(Learner):
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
+        dim, policy = self._dim, self.policy
         self._arms = ArmStatistics.from_dict(state["arms"])
         self._gram = None if state["gram"] is None else GramStatistics.from_dict(state["gram"])
-        self._cycle = state["cycle"]
-        self._next_arm = state["next_arm"]
-        self._played_ahead = set(state["played_ahead"])
-        self._exploit_left = state["exploit_left"]
-        if state["exploit_action"] is not None:
-            self._exploit_action = as_array("exploit_action", state["exploit_action"], ndim=1)
-        self._support = None if state["support"] is None else tuple(state["support"])
-        if state["estimate"] is not None:
-            self._estimate = as_array("estimate", state["estimate"], ndim=1)
-        self._tested = state["tested"]
-        self._gap = math.nan if state["gap"] is None else float(state["gap"])
+        if self._arms.dim != dim or (self._gram is not None and self._gram.dim != dim):
+            raise InvalidValueError(f"state.arms and state.gram must have {dim} coordinates.")
+        if self._gram is None and policy.use_all_data:
+            raise InvalidValueError("state.gram must not be missing, because use_all_data is set.")
+        self._cycle = read_integer(state, "cycle", minimum=1)
+        self._next_arm = read_integer(state, "next_arm", minimum=0, maximum=dim)
+        self._played_ahead = set(read_indices(state, "played_ahead", dim, self._next_arm))
+        self._exploit_action = read_vector(state, "exploit_action", dim)
+        self._restore_plan(state)
+        if state["support"] is not None:
+            self._support = tuple(read_indices(state, "support", dim))
+            if len(self._support) > policy.sparsity or not policy.verifies:
+                raise InvalidValueError(
+                    f"state.support must have at most {policy.sparsity} entries, and be missing "
+                    f"where nothing is verified, got {state['support']}."
+                )
+        self._estimate = read_vector(state, "estimate", dim)
+        self._tested = read_integer(state, "tested", minimum=0)
+        self._gap = read_float(state, "gap")
+        for record in self._open.values():
+            self._check_record(record)
+
+    def _restore_plan(self, state: dict[str, Any]) -> None:
+        if state["exploit_left"] is None:
+            return
+        self._exploit_left = read_integer(state, "exploit_left", minimum=0)
+        if self._next_arm < self._dim or (self._exploit_left and self._exploit_action is None):
+            raise InvalidValueError(
+                "state.exploit_left must be missing until the exploration is closed and its action "
+                f"known, got {self._exploit_left}."
+            )
+
+    def _check_record(self, record: Any) -> None:
+        if isinstance(record, list) and self.policy.use_all_data:
+            as_vector("open", record, self._dim)
+        elif as_integer("state.open", record, minimum=_DISCARD) >= self._dim:
+            raise InvalidValueError(
+                f"state.open must name actions in 0..{self._dim - 1}, got {record}."
+            )

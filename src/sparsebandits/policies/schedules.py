@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import IntArray, describe
+from sparsebandits.validation import IntArray, as_integer, describe
 
 Schedule = Callable[[int], int]
 
@@ -26,7 +26,10 @@ SCHEDULES: dict[str, Schedule] = {"linear": linear, "sqrt": square_root}
 
 
 def make_schedule(schedule: Any) -> Schedule:
-    """Return a schedule by its name, or the caller's own function of the cycle."""
+    """Return a schedule by its name, or the caller's own function of the cycle.
+
+    What an own function returns is checked to be a non-negative integer at each cycle.
+    """
     if isinstance(schedule, str):
         if schedule not in SCHEDULES:
             known = ", ".join(repr(name) for name in SCHEDULES)
@@ -36,16 +39,13 @@ def make_schedule(schedule: Any) -> Schedule:
         raise InvalidTypeError(
             f"schedule must be a name or a function of the cycle, got {describe(schedule)}."
         )
-    own: Schedule = schedule
-    return own
+
+    def checked(cycle: int) -> int:
+        return as_integer(f"schedule({cycle})", schedule(cycle), minimum=0)
+
+    return checked
 
 
 def lengths(schedule: Schedule, cycles: IntArray) -> IntArray:
-    """m_c for an array of cycles, each checked to be a non-negative integer."""
-    found = np.array([schedule(int(cycle)) for cycle in cycles])
-    if not np.issubdtype(found.dtype, np.integer) or (found < 0).any():
-        raise InvalidValueError(
-            f"schedule must return a non-negative integer, got {describe(found[0])} at cycle "
-            f"{cycles[0]}; round it down yourself."
-        )
-    return found.astype(np.intp)
+    """m_c for an array of cycles."""
+    return np.array([schedule(int(cycle)) for cycle in cycles], dtype=np.intp)

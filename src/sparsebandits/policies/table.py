@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.errors import InvalidTypeError, InvalidValueError, SparseBanditsError
 from sparsebandits.policies.apsee import APSEE
 from sparsebandits.policies.apsee_compact import CompactAPSEEG
 from sparsebandits.policies.apsee_g import APSEEG
@@ -25,13 +25,13 @@ def policy_from_dict(data: Mapping[str, Any]) -> Policy:
         raise InvalidTypeError(f"A policy must be a table of keys, got {describe(data)}.")
     fields = dict(data)
     kind = fields.pop("kind", None)
-    if kind not in POLICIES:
+    if not isinstance(kind, str) or kind not in POLICIES:
         known = ", ".join(repr(name) for name in POLICIES)
         raise InvalidValueError(f"kind must be one of {known}, got {describe(kind)}.")
     try:
         policy: Policy = POLICIES[kind]._from_dict(fields)
     except (KeyError, TypeError) as error:
-        if isinstance(error, InvalidTypeError):
+        if isinstance(error, SparseBanditsError):
             raise
         raise InvalidValueError(
             f"The policy {kind!r} cannot be built from the keys {sorted(fields)}: {error}."

@@ -12,14 +12,15 @@ from sparsebandits.action_sets import ActionSet, action_set_from_dict
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.estimation import GramStatistics, make_confidence
 from sparsebandits.exploration import DiagonalBasis
-from sparsebandits.oracles import sparse_argmax
+from sparsebandits.oracles import METHODS, sparse_argmax
 from sparsebandits.policies.base import Decision, Learner, Policy
 from sparsebandits.policies.certificate import Certificate
-from sparsebandits.policies.schedules import SCHEDULES, make_schedule
+from sparsebandits.policies.saved_state import as_vector, read_float, read_integer, read_vector
+from sparsebandits.policies.schedules import Schedule, make_schedule
 from sparsebandits.validation import (
     FloatArray,
     Support,
-    as_array,
+    as_integer,
     as_number,
     as_sparsity,
     describe,
@@ -39,14 +40,16 @@ class TimeVaryingAPSEEG(Policy):
     Parameters
     ----------
     action_set : ActionSet
-        The set meant when `ask` names no other, and whose norm bound holds for all of them.
+        The set meant when `ask` names no other. L is its norm bound, or that of the current set
+        if larger.
     sparsity : int
         H.
     sigma : float
         Sub-Gaussian scale of the noise; needed by the linear schedule only.
     delta : float
-    schedule : "linear" or "sqrt"
-        "linear" if every X_t is strongly convex: d sqrt(T). "sqrt" otherwise: d T^(2/3).
+    schedule : str or function
+        "linear" if every X_t is strongly convex: d sqrt(T). "sqrt" otherwise: d T^(2/3). Your own
+        function of the cycle is verified as the linear one is.
     oracle : str
     confidence_scale : float
     insist : bool
@@ -69,7 +72,7 @@ class TimeVaryingAPSEEG(Policy):
     sparsity: int
     sigma: float = 1.0
     delta: float = 0.05
-    schedule: str = "linear"
+    schedule: Any = "linear"
     oracle: str = "greedy"
     confidence_scale: float = 1.0
     insist: bool = False
@@ -79,13 +82,24 @@ class TimeVaryingAPSEEG(Policy):
             raise InvalidTypeError(
                 f"action_set must be an action set, got {describe(self.action_set)}."
             )
-        as_sparsity(self.sparsity, self.action_set.dim)
-        if as_number("sigma", self.sigma) < 0:
+        # NumPy's numbers would not survive JSON.
+        plain = {
+            "sparsity": as_sparsity(self.sparsity, self.action_set.dim),
+            "sigma": as_number("sigma", self.sigma),
+            "delta": as_number("delta", self.delta),
+            "confidence_scale": as_number("confidence_scale", self.confidence_scale, positive=True),
+            "insist": bool(self.insist),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if self.sigma < 0:
             raise InvalidValueError(f"sigma must be non-negative, got {self.sigma}.")
-        if not 0 < as_number("delta", self.delta) < 1:
+        if not 0 < self.delta < 1:
             raise InvalidValueError(f"delta must lie in (0, 1), got {self.delta}.")
-        as_number("confidence_scale", self.confidence_scale, positive=True)
-        make_schedule(self.schedule)
+        _ = self.exploitation_steps
+        if self.oracle not in METHODS:
+            known = ", ".join(repr(name) for name in METHODS)
+            raise InvalidValueError(f"oracle must be one of {known}, got {describe(self.oracle)}.")
         if self.verifies and self.oracle not in ("greedy", "exact"):
             raise CompositionError(
                 f"The gap test needs oracle='greedy' or 'exact', got {self.oracle!r}."
@@ -95,19 +109,30 @@ class TimeVaryingAPSEEG(Policy):
     @property
     def verifies(self) -> bool:
         """Whether exploitation needs the gap test: always, but for the "sqrt" schedule."""
-        return self.schedule != "sqrt"
+        return bool(self.schedule != "sqrt")
 
     def check_set(self, action_set: ActionSet) -> None:
-        """Refuse a set of another dimension, one too long, or one that voids the guarantee."""
+        """Refuse a set of another dimension, or one that oracle or guarantee do not cover."""
+        if not isinstance(action_set, ActionSet):
+            raise InvalidTypeError(f"action_set must be an action set, got {describe(action_set)}.")
         if action_set.dim != self.action_set.dim:
             raise InvalidValueError(
                 f"The set of this step must have dim {self.action_set.dim}, got {action_set.dim}."
+            )
+        if self.oracle == "top-h" and not action_set.is_sortable:
+            raise CompositionError(
+                f"Sorting is not exact on {action_set!r}. Use oracle='greedy' or 'exact'."
             )
         if self.verifies and not action_set.is_strongly_convex and not self.insist:
             raise CompositionError(
                 f"The linear schedule is proven for strongly convex sets only, and {action_set!r} "
                 "is not one. Use schedule='sqrt', or insist=True."
             )
+
+    @cached_property
+    def exploitation_steps(self) -> Schedule:
+        """m_c as a function of the cycle."""
+        return make_schedule(self.schedule)
 
     @cached_property
     def unit_radius(self) -> Any:
@@ -127,7 +152,11 @@ class TimeVaryingAPSEEG(Policy):
         return TimeVaryingLearner(self, seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description."""
+        """Return a JSON-safe description; an own schedule function cannot be saved."""
+        if not isinstance(self.schedule, str):
+            raise InvalidTypeError(
+                "A policy with its own schedule function cannot be saved; use a named one."
+            )
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"kind": self.kind, **data, "action_set": self.action_set.to_dict()}
 
@@ -167,17 +196,16 @@ class TimeVaryingLearner(Learner):
             self.policy.check_set(action_set)
         if available is not None:
             current = current.restrict(available)
+        # Both phases may end in an exploration, so a set without one is refused at every step.
+        reach = _longest_ends(current)
         self._advance()
         if self._explored < self.policy.action_set.dim:
-            action = self._exploration_action(current)
             self._explored += 1
-            return self._open_decision(action, "explore")
+            return self._explore(reach)
         assert self._exploit_left
         action, passed = self._exploitation_action(current)
         self._exploit_left -= 1
-        if passed:
-            return self._open_decision(action, "exploit")
-        return self._open_decision(self._exploration_action(current), "explore")
+        return self._open_decision(action, "exploit") if passed else self._explore(reach)
 
     def _open_decision(self, action: FloatArray, phase: str) -> Decision:
         action.setflags(write=False)
@@ -187,8 +215,10 @@ class TimeVaryingLearner(Learner):
         dim = self.policy.action_set.dim
         while self._explored >= dim:
             if self._exploit_left is None:
-                self._theta = self._gram.estimate() if self._gram.is_identified else None
-                steps = SCHEDULES[self.policy.schedule](self._cycle)
+                steps = self.policy.exploitation_steps(self._cycle)
+                self._theta = self.theta_hat
+                if self._theta is not None:
+                    self._theta.setflags(write=False)
                 self._exploit_left = steps if self._theta is not None else 0
             if self._exploit_left:
                 return
@@ -196,20 +226,14 @@ class TimeVaryingLearner(Learner):
             self._explored = 0
             self._exploit_left = None
 
-    def _exploration_action(self, current: ActionSet) -> FloatArray:
+    def _explore(self, reach: FloatArray) -> Decision:
         """Go the longer way along the usable axis on which least has been played so far."""
-        lower, upper = current.axis_reach()
-        reach = np.where(upper >= -lower, upper, lower)
         usable = np.flatnonzero(reach)
-        if not usable.size:
-            raise CompositionError(
-                f"{current!r} has no action along an axis, so the current set cannot be explored."
-            )
         axis = usable[self._planned[usable].argmin()]
         self._planned[axis] += reach[axis] ** 2
-        action = np.zeros(current.dim)
+        action = np.zeros(reach.size)
         action[axis] = reach[axis]
-        return action
+        return self._open_decision(action, "explore")
 
     def _exploitation_action(self, current: ActionSet) -> tuple[FloatArray, bool]:
         assert self._theta is not None
@@ -243,6 +267,11 @@ class TimeVaryingLearner(Learner):
         return self._gram.estimate() if self._gram.is_identified else None
 
     @property
+    def estimate_in_use(self) -> FloatArray | None:
+        """The estimate at the last end of an exploration, on which this cycle exploits."""
+        return self._theta
+
+    @property
     def support(self) -> None:
         """None: a support can be locked for a fixed set only."""
         return
@@ -251,6 +280,8 @@ class TimeVaryingLearner(Learner):
         """Say how the last gap test on a current set came out."""
         passed = self._gap > self._threshold
         warning = None
+        if horizon is not None:
+            as_integer("horizon", horizon, minimum=1)
         if horizon is not None and self.policy.verifies and not passed:
             warning = (
                 "The gap test on the last set did not pass; with moving sets it is made anew at "
@@ -284,12 +315,35 @@ class TimeVaryingLearner(Learner):
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
+        dim = self.policy.action_set.dim
         self._gram = GramStatistics.from_dict(state["gram"])
-        self._planned = np.array(as_array("planned", state["planned"], ndim=1))
-        self._cycle = state["cycle"]
-        self._explored = state["explored"]
-        self._exploit_left = state["exploit_left"]
-        theta = state["theta"]
-        self._theta = None if theta is None else as_array("theta", theta, ndim=1)
-        self._gap = float(state["gap"])
-        self._threshold = float(state["threshold"])
+        if self._gram.dim != dim:
+            raise InvalidValueError(f"state.gram must have {dim} coordinates.")
+        self._planned = as_vector("planned", state["planned"], dim).copy()
+        if self._planned.min() < 0:
+            raise InvalidValueError("state.planned must be non-negative.")
+        self._cycle = read_integer(state, "cycle", minimum=1)
+        self._explored = read_integer(state, "explored", minimum=0, maximum=dim)
+        self._theta = read_vector(state, "theta", dim)
+        if state["exploit_left"] is not None:
+            self._exploit_left = read_integer(state, "exploit_left", minimum=0)
+            if self._explored < dim or (self._exploit_left and self._theta is None):
+                raise InvalidValueError(
+                    "state.exploit_left must be missing until the exploration is closed and "
+                    f"theta known, got {self._exploit_left}."
+                )
+        self._gap = read_float(state, "gap")
+        self._threshold = read_float(state, "threshold")
+        for record in self._open.values():
+            as_vector("open", record, dim)
+
+
+def _longest_ends(current: ActionSet) -> FloatArray:
+    """Return the longer way along each axis, (dim,); 0 where there is none."""
+    lower, upper = current.axis_reach()
+    reach = np.where(upper >= -lower, upper, lower)
+    if not reach.any():
+        raise CompositionError(
+            f"{current!r} has no action along an axis, so the current set cannot be explored."
+        )
+    return reach

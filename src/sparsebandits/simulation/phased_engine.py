@@ -196,7 +196,7 @@ class _Group:
         if self.policy.verifies:
             actions, _ = self.policy.action_set.respond_on(estimates, self.supports[lanes])
         else:
-            actions = self.policy.choose(estimates, verify=False).actions
+            actions = self.policy.choose(estimates)
         earned = np.einsum("nd,nd->n", actions, self.theta[lanes])
         regret[rows, places] = self.optimum[lanes] - earned
         return regret

@@ -1,0 +1,165 @@
+"""Instances of every registered policy, and a way to play them: a new policy adds its line here."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import sparsebandits as sb
+from sparsebandits.policies import Decision, Learner, Policy
+from sparsebandits.validation import FloatArray
+from tests.contracts.examples import CASES as SETS
+from tests.contracts.examples import correlated_matrix
+
+DIM = 4
+SIGMA = 0.02
+
+Make = Callable[[], Policy]
+
+
+def ellipsoid(dim: int = DIM, seed: int = 5) -> sb.Ellipsoid:
+    return sb.Ellipsoid(correlated_matrix(np.random.default_rng(seed), dim, condition=4.0))
+
+
+def polytope(dim: int = DIM) -> sb.Polytope:
+    rows = np.vstack([np.ones((1, dim)), np.eye(dim), -np.eye(dim)])
+    return sb.Polytope(rows, np.concatenate([[1.5], np.ones(dim), np.full(dim, 0.5)]))
+
+
+def apsee(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.APSEE:
+    chosen = sb.LpBall(DIM) if action_set is None else action_set
+    return sb.APSEE(action_set=chosen, **{"sparsity": 2, "sigma": SIGMA, **keywords})
+
+
+def apsee_g(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.APSEEG:
+    chosen = ellipsoid() if action_set is None else action_set
+    return sb.APSEEG(action_set=chosen, **{"sparsity": 2, "sigma": SIGMA, **keywords})
+
+
+def compact(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.CompactAPSEEG:
+    chosen = polytope() if action_set is None else action_set
+    return sb.CompactAPSEEG(action_set=chosen, **{"sparsity": 2, **keywords})
+
+
+def moving(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.TimeVaryingAPSEEG:
+    chosen = ellipsoid() if action_set is None else action_set
+    return sb.TimeVaryingAPSEEG(action_set=chosen, **{"sparsity": 2, "sigma": SIGMA, **keywords})
+
+
+def _compact_on(factory: Callable[[np.random.Generator, int], sb.ActionSet]) -> Make:
+    return lambda: compact(factory(np.random.default_rng(3), DIM))
+
+
+EXAMPLES: dict[str, list[Make]] = {
+    "apsee": [
+        lambda: apsee(),
+        lambda: apsee(confidence="pairwise", basis="block-gaussian"),
+        lambda: apsee(sb.LpBall(DIM, p=1.0, radius=2.0), confidence="mixture"),
+        lambda: apsee(sb.LpBall(DIM, p=float("inf")), confidence="stitched", use_all_data=True),
+        lambda: apsee(sb.Box(np.zeros(DIM), np.ones(DIM)), sigma="estimate"),
+        lambda: apsee(sb.Ellipsoid(np.diag([1.0, 2.0, 3.0, 0.5])), basis="boundary"),
+    ],
+    "apsee-g": [
+        lambda: apsee_g(),
+        lambda: apsee_g(oracle="exact", confidence="coordinate", basis="designed"),
+        lambda: apsee_g(sb.LpBall(DIM, p=1.5), use_all_data=True),
+        lambda: apsee_g(polytope(), insist=True),
+        lambda: apsee_g(sb.Budget(1.0, np.full(DIM, 0.6)), schedule="sqrt"),
+    ],
+    "apsee-compact": [
+        *(_compact_on(factory) for _, factory in SETS),
+        lambda: compact(oracle="swap", use_all_data=True),
+        lambda: compact(ellipsoid(), oracle="auto", basis="block-uniform", basis_seed=3),
+    ],
+    "time-varying": [
+        lambda: moving(),
+        lambda: moving(sb.LpBall(DIM), oracle="exact"),
+        lambda: moving(polytope(), schedule="sqrt"),
+        lambda: moving(sb.Box(-np.ones(DIM), np.ones(DIM)), schedule="sqrt", oracle="top-h"),
+    ],
+}
+
+CASES: list[tuple[str, Make]] = [
+    (f"{kind}-{number}", make)
+    for kind, makers in EXAMPLES.items()
+    for number, make in enumerate(makers)
+]
+CASE_IDS = [name for name, _ in CASES]
+MAKERS = [make for _, make in CASES]
+
+THETA = np.array([1.0, -0.2, 0.7, 0.1])
+
+
+@dataclass(frozen=True, eq=False)
+class Play:
+    """A decision, and its reward if it was told."""
+
+    decision: Decision
+    reward: float | None
+
+
+def reward_of(decision: Decision, theta: FloatArray = THETA) -> float:
+    """The mean reward, without noise."""
+    return float(theta @ decision.action)
+
+
+def play(
+    learner: Learner,
+    steps: int,
+    *,
+    theta: FloatArray = THETA,
+    sigma: float = 0.0,
+    seed: int = 0,
+) -> list[Play]:
+    """Ask and tell in order."""
+    rng = np.random.default_rng(seed)
+    plays = []
+    for _ in range(steps):
+        decision = learner.ask()
+        reward = reward_of(decision, theta) + sigma * float(rng.standard_normal())
+        learner.tell(decision, reward)
+        plays.append(Play(decision, reward))
+    return plays
+
+
+def play_late(learner: Learner, steps: int, seed: int, lost: float = 0.25) -> list[Play]:
+    """Ask and tell with rewards that come up to a few cycles late, in any order, or never."""
+    rng = np.random.default_rng(seed)
+    waiting: list[Decision] = []
+    plays: list[Play] = []
+    for _ in range(steps):
+        decision = learner.ask()
+        if rng.random() < lost:
+            plays.append(Play(decision, None))
+        else:
+            waiting.append(decision)
+        while waiting and (len(waiting) > 3 * DIM or rng.random() < 0.5):
+            late = waiting.pop(int(rng.integers(len(waiting))))
+            reward = reward_of(late) + SIGMA * float(rng.standard_normal())
+            learner.tell(late.id, reward)
+            plays.append(Play(late, reward))
+    return plays
+
+
+def least_squares(plays: Iterable[Play]) -> FloatArray | None:
+    """NumPy's least squares over the rewards told; None while they do not span."""
+    told = [(play.decision.action, play.reward) for play in plays if play.reward is not None]
+    if not told:
+        return None
+    actions = np.array([action for action, _ in told])
+    rewards = np.array([reward for _, reward in told])
+    theta, _, rank, _ = np.linalg.lstsq(actions, rewards, rcond=None)
+    return np.asarray(theta) if rank == actions.shape[1] else None
+
+
+def used(policy: Policy, plays: Iterable[Play]) -> list[Play]:
+    """The plays whose rewards enter the estimate: explorations, or all of them."""
+    everything = isinstance(policy, sb.TimeVaryingAPSEEG) or getattr(policy, "use_all_data", False)
+    return [play for play in plays if everything or play.decision.phase == "explore"]
+
+
+def through_json(learner: Learner) -> Learner:
+    """Save and load."""
+    return sb.Learner.from_dict(json.loads(json.dumps(learner.to_dict())))

@@ -1,0 +1,194 @@
+"""What every policy promises: feasible sparse actions, honest phases, least squares, same bits."""
+
+import numpy as np
+import pytest
+
+import sparsebandits as sb
+from sparsebandits.policies import POLICIES
+from tests.policies.examples import (
+    CASE_IDS,
+    DIM,
+    EXAMPLES,
+    MAKERS,
+    SIGMA,
+    THETA,
+    Make,
+    apsee,
+    apsee_g,
+    compact,
+    least_squares,
+    moving,
+    play,
+    play_late,
+    used,
+)
+
+every_policy = pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
+
+
+def test_every_registered_policy_has_an_example() -> None:
+    assert set(EXAMPLES) == set(POLICIES)
+    for kind, makers in EXAMPLES.items():
+        assert {make().kind for make in makers} == {kind}
+
+
+@every_policy
+def test_decisions_are_feasible_sparse_numbered_and_read_only(make: Make) -> None:
+    policy = make()
+    learner = policy.start(seed=1)
+    cycle, support = 1, None
+    for number, played in enumerate(play(learner, 160, sigma=SIGMA), start=1):
+        decision = played.decision
+        assert decision.id == number
+        assert policy.action_set.contains(decision.action)
+        assert np.count_nonzero(decision.action) <= policy.sparsity
+        assert decision.action.dtype == np.float64
+        assert not decision.action.flags.writeable
+        assert decision.phase in ("explore", "exploit")
+        assert decision.cycle >= cycle
+        cycle = decision.cycle
+    assert cycle > 3
+    if learner.support is not None:
+        support = learner.support
+        assert list(support) == sorted(set(support))
+        assert 1 <= len(support) <= policy.sparsity
+
+
+@every_policy
+def test_nothing_is_exploited_before_the_lock_and_the_lock_stays(make: Make) -> None:
+    policy = make()
+    learner = policy.start(seed=1)
+    verifies = isinstance(policy, (sb.APSEE, sb.APSEEG))
+    locked = None
+    for _ in range(160):
+        decision = learner.ask()
+        learner.tell(decision, float(THETA @ decision.action))
+        if locked is None:
+            locked = learner.support
+        assert learner.support == locked
+        if verifies:
+            assert locked is not None or decision.phase == "explore"
+        if decision.phase == "exploit" and locked is not None:
+            assert set(np.flatnonzero(decision.action)) <= set(locked)
+    assert verifies or locked is None
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: apsee(sigma=0.08), lambda: apsee_g(confidence_scale=0.2), lambda: compact()]
+)
+def test_a_cycle_is_the_basis_and_then_m_c_steps_of_one_action(make: Make) -> None:
+    """Algorithms 1 and 2 and the compact variant, read off the decisions."""
+    policy = make()
+    assert isinstance(policy, (sb.APSEE, sb.APSEEG, sb.CompactAPSEEG))
+    learner = policy.start()
+    plays = play(learner, 600)
+    cycles: dict[int, list[sb.Decision]] = {}
+    for played in plays:
+        cycles.setdefault(played.decision.cycle, []).append(played.decision)
+    del cycles[max(cycles)]
+    assert list(cycles) == list(range(1, len(cycles) + 1))
+    exploited = []
+    for cycle, decisions in cycles.items():
+        explored = np.array([d.action for d in decisions[:DIM]])
+        np.testing.assert_array_equal(explored, policy.exploration.actions)
+        assert [d.phase for d in decisions] == ["explore"] * DIM + ["exploit"] * (
+            len(decisions) - DIM
+        )
+        exploited.append(len(decisions) - DIM)
+        for decision in decisions[DIM:]:
+            np.testing.assert_array_equal(decision.action, decisions[DIM].action)
+    first = 1
+    if policy.verifies:
+        gap = policy.verify(THETA[None])[1][0]
+        assert isinstance(policy.sigma, float)
+        thresholds = policy.sigma * policy.unit_threshold(np.arange(1, len(cycles) + 1))
+        first = int(np.argmax(gap > thresholds)) + 1
+        assert 3 < first < len(cycles) - 3
+    planned = [policy.exploitation_steps(cycle) for cycle in cycles]
+    assert exploited == [0] * (first - 1) + planned[first - 1 :]
+
+
+@every_policy
+def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
+    first, second = make().start(seed=7), make().start(seed=7)
+    for one, two in zip(play(first, 90), play(second, 90), strict=True):
+        assert one.decision.action.tobytes() == two.decision.action.tobytes()
+        assert (one.decision.id, one.decision.phase) == (two.decision.id, two.decision.phase)
+    assert first.to_dict() == second.to_dict()
+
+
+@every_policy
+@pytest.mark.parametrize("seed", [1, 2])
+def test_theta_hat_is_least_squares_on_what_was_told(make: Make, seed: int) -> None:
+    policy = make()
+    learner = policy.start(seed=0)
+    assert learner.theta_hat is None
+    assert learner.support is None
+    plays = play_late(learner, 3, seed=seed, lost=0.0)
+    plays += play_late(learner, 120, seed=seed + 10)
+    expected = least_squares(used(policy, plays))
+    assert expected is not None
+    assert learner.theta_hat is not None
+    np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-9, atol=1e-11)
+
+
+@every_policy
+def test_theta_hat_is_none_until_every_direction_was_told(make: Make) -> None:
+    policy = make()
+    learner = policy.start(seed=0)
+    decisions = [learner.ask() for _ in range(DIM)]
+    for decision in decisions:
+        assert learner.theta_hat is None
+        assert np.isnan(learner.certificate().gap)
+        learner.tell(decision, float(THETA @ decision.action))
+    assert learner.theta_hat is not None
+    np.testing.assert_allclose(learner.theta_hat, THETA, atol=1e-9)
+
+
+@every_policy
+def test_what_a_learner_hands_out_cannot_be_used_to_change_it(make: Make) -> None:
+    learner = make().start(seed=0)
+    play(learner, 40)
+    learner.ask()
+    before = learner.to_dict()
+    handed = learner.to_dict()
+    for pair in handed["state"]["open"]:
+        if isinstance(pair[1], list):
+            pair[1][0] = 99.0
+    handed["state"]["generator"]["state"] = {}
+    for array in (learner.theta_hat, learner.estimate_in_use):
+        if array is not None and array.flags.writeable:
+            array[:] = 99.0
+    assert learner.to_dict() == before
+
+
+def test_actions_of_large_bases_are_read_only_too() -> None:
+    learner = apsee(sb.LpBall(2001)).start()
+    decision = learner.ask()
+    assert decision.action[0] == 1
+    assert not decision.action.flags.writeable
+
+
+def test_own_numbers_of_numpy_are_saved_as_plain_ones() -> None:
+    policies = [
+        apsee(sparsity=np.int64(2), sigma=np.float32(0.5), delta=np.float64(0.1)),
+        apsee(basis_seed=np.int64(2), confidence_scale=np.float32(0.5), use_all_data=np.True_),
+        moving(sparsity=np.int64(2), sigma=np.float32(0.5), delta=np.float32(0.1), insist=np.True_),
+    ]
+    for policy in policies:
+        learner = policy.start(seed=0)
+        assert sb.Learner.from_dict(learner.to_dict()).to_dict() == learner.to_dict()
+
+
+@every_policy
+def test_policies_are_rebuilt_from_their_description(make: Make) -> None:
+    policy = make()
+    again = sb.policy_from_dict(policy.to_dict())
+    assert type(again) is type(policy)
+    assert again.to_dict() == policy.to_dict()
+
+
+def test_a_phased_policy_names_its_parts() -> None:
+    text = repr(apsee(confidence_scale=0.5))
+    assert text.startswith("APSEE(LpBall(dim=4")
+    assert "confidence=paper x 0.5" in text

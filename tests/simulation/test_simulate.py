@@ -63,6 +63,8 @@ def assert_same(first: sb.Run, second: sb.Run) -> None:
     assert (first.support_correct == second.support_correct).all()
     assert np.allclose(first.theta_error, second.theta_error, atol=1e-9, equal_nan=True)
     assert np.allclose(first.optimum, second.optimum)
+    if first.overlap is not None and second.overlap is not None:
+        assert np.allclose(first.overlap, second.overlap, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -70,6 +72,7 @@ def test_blockwise_equals_stepwise(name: str) -> None:
     env = environment(SETS[name])
     for policy in variants(SETS[name]):
         options: dict[str, Any] = {"horizon": 300, "trials": 3, "seed": 5, "points": 60}
+        options["track_support"] = True
         block = sb.simulate(policy, env, **options)
         assert_same(block, sb.simulate(policy, env, **options, engine="stepwise"))
 

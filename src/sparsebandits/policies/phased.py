@@ -173,11 +173,15 @@ class PhasedPolicy(Policy):
             self.confidence_scale * 2 * self.norm * radius
         )  # lemma:general_consistency
 
-    def sigma_bound(self, squares: Any, freedom: Any) -> FloatArray:
-        """Return the sigma of the threshold: the given one, or its upper bound from residuals."""
+    def sigma_bound(self, squares: Any, freedom: Any, cycles: Any) -> FloatArray:
+        """Return the sigma of the threshold: the given one, or its upper bound from residuals.
+
+        The bound is looked at once per cycle, from the second on, which has the first residuals.
+        """
         if not isinstance(self.sigma, str):
             return np.asarray(self.sigma, dtype=np.float64)
-        return sigma_upper(squares, freedom, split_delta(self.delta, self.sigma)[1])
+        spare = split_delta(self.delta, self.sigma)[1]
+        return sigma_upper(squares, freedom, spare, look=np.maximum(np.asarray(cycles) - 1, 1))
 
     def passes(self, gaps: Any, sigma: Any, cycles: Any) -> BoolArray:
         """Return whether the gap test passes after c cycles, with sigma from `sigma_bound`.

@@ -19,6 +19,7 @@ from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.saved_state import (
     as_vector,
     read_float,
+    read_gram,
     read_indices,
     read_integer,
     read_vector,
@@ -273,7 +274,8 @@ class PhasedLearner(Learner):
 
     def _sigma(self) -> float:
         arms = self._arms
-        return float(self.policy.sigma_bound(arms.residual_squares, arms.degrees_of_freedom))
+        squares, freedom = arms.residual_squares, arms.degrees_of_freedom
+        return float(self.policy.sigma_bound(squares, freedom, arms.replications))
 
     def certificate(self, horizon: int | None = None) -> Certificate:
         """Say where the gap test stands, and warn if it cannot pass within `horizon` more steps."""
@@ -347,9 +349,9 @@ class PhasedLearner(Learner):
     def _restore(self, state: dict[str, Any]) -> None:
         dim, policy = self._dim, self.policy
         self._arms = ArmStatistics.from_dict(state["arms"])
-        self._gram = None if state["gram"] is None else GramStatistics.from_dict(state["gram"])
-        if self._arms.dim != dim or (self._gram is not None and self._gram.dim != dim):
-            raise InvalidValueError(f"state.arms and state.gram must have {dim} coordinates.")
+        if self._arms.dim != dim:
+            raise InvalidValueError(f"state.arms must have {dim} actions, got {self._arms.dim}.")
+        self._gram = None if state["gram"] is None else read_gram(state, dim)
         if self._gram is None and policy.use_all_data:
             raise InvalidValueError("state.gram must not be missing, because use_all_data is set.")
         self._cycle = read_integer(state, "cycle", minimum=1)

@@ -4,7 +4,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.estimation import GramStatistics
 from sparsebandits.validation import FloatArray, as_array, as_integer, describe
 
 
@@ -57,6 +60,17 @@ def read_float(state: Mapping[str, Any], name: str) -> float:
         raise InvalidTypeError(
             f"state.{name} must be a number written as text, got {describe(value)}."
         ) from None
+
+
+def read_gram(state: Mapping[str, Any], dim: int) -> GramStatistics:
+    """Return Gram statistics of the right dimension, whose V can be a sum of x x'."""
+    gram = GramStatistics.from_dict(state["gram"])
+    if gram.dim != dim or np.diag(gram.gram).min() < 0:
+        raise InvalidValueError(
+            f"state.gram must have {dim} coordinates and no negative sum of squares, got "
+            f"{gram.dim} and {describe(np.diag(gram.gram).tolist())}."
+        )
+    return gram
 
 
 def read_decisions(state: Mapping[str, Any]) -> tuple[int, dict[int, Any]]:

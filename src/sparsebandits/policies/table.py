@@ -30,7 +30,7 @@ def policy_from_dict(data: Mapping[str, Any]) -> Policy:
         raise InvalidValueError(f"kind must be one of {known}, got {describe(kind)}.")
     try:
         policy: Policy = POLICIES[kind]._from_dict(fields)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, SparseBanditsError):
             raise
         raise InvalidValueError(

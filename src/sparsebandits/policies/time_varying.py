@@ -15,7 +15,13 @@ from sparsebandits.exploration import DiagonalBasis
 from sparsebandits.oracles import METHODS, sparse_argmax
 from sparsebandits.policies.base import Decision, Learner, Policy
 from sparsebandits.policies.certificate import Certificate
-from sparsebandits.policies.saved_state import as_vector, read_float, read_integer, read_vector
+from sparsebandits.policies.saved_state import (
+    as_vector,
+    read_float,
+    read_gram,
+    read_integer,
+    read_vector,
+)
 from sparsebandits.policies.schedules import Schedule, make_schedule
 from sparsebandits.validation import (
     FloatArray,
@@ -316,9 +322,7 @@ class TimeVaryingLearner(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         dim = self.policy.action_set.dim
-        self._gram = GramStatistics.from_dict(state["gram"])
-        if self._gram.dim != dim:
-            raise InvalidValueError(f"state.gram must have {dim} coordinates.")
+        self._gram = read_gram(state, dim)
         self._planned = as_vector("planned", state["planned"], dim).copy()
         if self._planned.min() < 0:
             raise InvalidValueError("state.planned must be non-negative.")

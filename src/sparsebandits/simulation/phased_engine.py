@@ -92,7 +92,8 @@ class _Group:
         self.supports = np.full((n, policy.sparsity), -1, dtype=np.intp)
         self.clock = np.zeros(n, dtype=np.intp)
         self.total = np.zeros(n)
-        self.last_error = np.full(n, np.nan)
+        self.last_error = np.full((n, dim), np.nan)
+        self.last_norm = np.full(n, np.nan)
         self.within: FloatArray | None = None
 
     @property
@@ -143,14 +144,15 @@ class _Group:
         ends = self.clock[block.lanes, None] + np.cumsum(self.dim + steps, axis=1)
         per_cycle = self.prefix[block.lanes, -1:] + steps * earned_back
         totals = self.total[block.lanes, None] + np.cumsum(per_cycle, axis=1)
-        errors = np.linalg.norm(block.errors, axis=-1)
+        norms = np.linalg.norm(block.errors, axis=-1)
         for row in range(block.lanes.size):
             self._record(
-                block, row, ends[row], steps[row], earned_back[row], totals[row], errors[row]
+                block, row, ends[row], steps[row], earned_back[row], totals[row], norms[row]
             )
         self.clock[block.lanes] = ends[:, -1]
         self.total[block.lanes] = totals[:, -1]
-        self.last_error[block.lanes] = errors[:, -1]
+        self.last_error[block.lanes] = block.errors[:, -1]
+        self.last_norm[block.lanes] = norms[:, -1]
 
     def _lock(self, block: _Block) -> None:
         """Find the first cycle whose gap test passes, for the trials not locked yet."""
@@ -161,9 +163,8 @@ class _Group:
         estimates = block.errors[waiting] + self.theta[lanes, None]
         supports, gaps = self.policy.verify(estimates.reshape(-1, self.dim))
         shape = (waiting.size, block.cycles.size)
-        passed = gaps.reshape(shape) > self._sigma(block, waiting) * self.policy.unit_threshold(
-            block.cycles
-        )
+        sigma = self._sigma(block, waiting)
+        passed = self.policy.passes(gaps.reshape(shape), sigma, block.cycles)
         hit = np.flatnonzero(passed.any(axis=1))
         when = passed[hit].argmax(axis=1)
         self.lock_cycle[lanes[hit]] = block.cycles[when]
@@ -182,8 +183,9 @@ class _Group:
 
     def _sigma(self, block: _Block, rows: IntArray) -> FloatArray:
         if self.within is None:
-            return self.policy.sigma_bound(0.0, 0)
-        return self.policy.sigma_bound(self.within[rows], self.dim * (block.cycles - 1)[None, :])
+            return self.policy.sigma_bound(0.0, 0, block.cycles)
+        freedom = self.dim * (block.cycles - 1)
+        return self.policy.sigma_bound(self.within[rows], freedom[None, :], block.cycles)
 
     def _exploitation_regret(self, block: _Block) -> FloatArray:
         """Regret of one exploitation step in each cycle, (n, m); 0 where there is none."""
@@ -209,7 +211,7 @@ class _Group:
         steps: IntArray,
         exploit_regret: FloatArray,
         totals: FloatArray,
-        errors: FloatArray,
+        norms: FloatArray,
     ) -> None:
         """Read off the regret at the recorded steps that fall into this block."""
         lane = block.lanes[row]
@@ -227,10 +229,26 @@ class _Group:
         exploited = np.maximum(offset - self.dim, 0) * exploit_regret[place]
         trial = self.trials[lane]
         self.recorder.regret[trial, first:last] = before + self.prefix[lane, explored] + exploited
-        previous = np.concatenate([[self.last_error[lane]], errors[:-1]])
-        # The estimate behind the action of that step.
-        in_use = np.where(offset > self.dim, errors[place], previous[place])
-        self.recorder.theta_error[trial, first:last] = in_use
+        # The estimate behind the action of that step: of this cycle, or of the one before.
+        in_use = place - (offset <= self.dim)
+        norms = np.append(norms, self.last_norm[lane])  # place -1: from the block before
+        self.recorder.theta_error[trial, first:last] = norms[in_use]
+        if self.recorder.overlap is not None:
+            errors = np.where(
+                in_use[:, None] >= 0, block.errors[row, in_use], self.last_error[lane]
+            )
+            self.recorder.overlap[trial, first:last] = self._overlap(lane, errors)
+
+    def _overlap(self, lane: int, errors: FloatArray) -> FloatArray:
+        """Return the share of the true support that the oracle finds on each estimate."""
+        known = ~np.isnan(errors[:, 0])
+        shares = np.full(errors.shape[0], np.nan)
+        if known.any():
+            truth = self.policy.verify(self.theta[[lane]])[0][0]
+            found = self.policy.verify(self.theta[lane] + errors[known])[0]
+            shared = (found[:, :, None] == truth[truth >= 0]).any(axis=1).sum(axis=1)
+            shares[known] = shared / max(1, int((truth >= 0).sum()))
+        return shares
 
 
 def _action_scales(noise: Noise, policy: PhasedPolicy) -> FloatArray | None:

@@ -43,6 +43,9 @@ class Run:
         ||theta_hat - theta*||_2 of the estimate in use after t steps; nan before the first.
     optimum : (trials,) array
         The benchmark's earning per step; nan where the set moves.
+    overlap : (trials, points) array or None
+        The share of the true support that the oracle finds on the estimate in use; recorded only
+        if asked for by ``track_support=True``.
     label : dict
         What was run: policy, benchmark, alpha, horizon, trials, seed, confidence and its scale.
     """
@@ -53,6 +56,7 @@ class Run:
     support_correct: BoolArray
     theta_error: FloatArray
     optimum: FloatArray
+    overlap: FloatArray | None = None
     label: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -68,13 +72,14 @@ class Run:
 class Recorder:
     """The arrays of a `Run` while they are filled, trial by trial."""
 
-    def __init__(self, steps: IntArray, trials: int) -> None:
+    def __init__(self, steps: IntArray, trials: int, *, track_support: bool = False) -> None:
         self.steps = steps
         self.regret = np.full((trials, steps.size), np.nan)
         self.locked_at = np.full(trials, np.nan)
         self.support_correct = np.zeros(trials, dtype=np.bool_)
         self.theta_error = np.full((trials, steps.size), np.nan)
         self.optimum = np.full(trials, np.nan)
+        self.overlap = np.full((trials, steps.size), np.nan) if track_support else None
 
     def finish(self, label: dict[str, Any]) -> Run:
         """Freeze what was recorded."""
@@ -85,5 +90,6 @@ class Recorder:
             support_correct=self.support_correct,
             theta_error=self.theta_error,
             optimum=self.optimum,
+            overlap=self.overlap,
             label=label,
         )

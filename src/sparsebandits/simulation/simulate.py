@@ -30,6 +30,7 @@ def simulate(
     *,
     alpha: float = 1.0,
     points: int = 200,
+    track_support: bool = False,
     first_trial: int = 0,
     engine: str = "auto",
     progress: Progress | None = None,
@@ -47,6 +48,7 @@ def simulate(
     *,
     alpha: float = 1.0,
     points: int = 200,
+    track_support: bool = False,
     first_trial: int = 0,
     engine: str = "auto",
     progress: Progress | None = None,
@@ -63,6 +65,7 @@ def simulate(
     *,
     alpha: float = 1.0,
     points: int = 200,
+    track_support: bool = False,
     first_trial: int = 0,
     engine: str = "auto",
     progress: Progress | None = None,
@@ -88,6 +91,8 @@ def simulate(
         Multiplies the benchmark, for the alpha-regret of `eqn:def of a-regret`.
     points : int
         How many log-spaced steps are recorded.
+    track_support : bool
+        Whether to record how much of the true support each estimate finds.
     first_trial : int
         The number of the first trial, to split one simulation over several calls.
     engine : {"auto", "stepwise"}
@@ -125,7 +130,7 @@ def simulate(
     runs = []
     for one in policies:
         theta = np.array([_draw(environment, seed, int(i), one.sparsity) for i in numbers])
-        recorder = Recorder(steps, trials)
+        recorder = Recorder(steps, trials, track_support=track_support)
         if engine == "auto" and isinstance(one, PhasedPolicy) and can_run(one, environment):
             run_phased(one, environment, theta, measured, seed, numbers, recorder, advance)
         else:

@@ -95,6 +95,10 @@ def _run_trial(
             estimate = learner.estimate_in_use
             if estimate is not None:
                 recorder.theta_error[trial, place] = float(np.linalg.norm(estimate - theta))
+                if recorder.overlap is not None:
+                    truth = set(policy.support_of(theta))
+                    found = truth & set(policy.support_of(estimate))
+                    recorder.overlap[trial, place] = len(found) / max(1, len(truth))
             place += 1
 
 

@@ -1,0 +1,199 @@
+"""Rewards that are late, out of order, or never come: no crash, no early exploitation, no bias."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import sparsebandits as sb
+from sparsebandits.estimation import PaperBound
+from sparsebandits.validation import FloatArray
+from tests.policies.examples import (
+    DIM,
+    SIGMA,
+    THETA,
+    Make,
+    apsee,
+    apsee_g,
+    compact,
+    moving,
+    play,
+    reward_of,
+)
+
+every_kind = pytest.mark.parametrize(
+    "make",
+    [
+        lambda: apsee(),
+        lambda: apsee(use_all_data=True),
+        lambda: apsee_g(confidence_scale=0.2),
+        lambda: compact(),
+        lambda: moving(schedule="sqrt"),
+        lambda: moving(confidence_scale=0.05),
+    ],
+    ids=["apsee", "all-data", "apsee-g", "compact", "moving-sqrt", "moving"],
+)
+
+
+@every_kind
+def test_three_cycles_ahead_of_any_reward_is_all_exploration(make: Make) -> None:
+    policy = make()
+    learner = policy.start(seed=0)
+    decisions = [learner.ask() for _ in range(3 * DIM)]
+    assert {decision.phase for decision in decisions} == {"explore"}
+    assert [decision.cycle for decision in decisions] == [1] * DIM + [2] * DIM + [3] * DIM
+    assert learner.open_decisions == tuple(range(1, 3 * DIM + 1))
+    assert learner.theta_hat is None
+    assert learner.support is None
+    assert learner.certificate(horizon=10).warning is None or isinstance(
+        policy, sb.TimeVaryingAPSEEG
+    )
+    for decision in decisions:
+        learner.tell(decision, reward_of(decision))
+    assert learner.theta_hat is not None
+    np.testing.assert_allclose(learner.theta_hat, THETA, atol=1e-9)
+    assert learner.open_decisions == ()
+
+
+@every_kind
+def test_a_direction_never_told_is_never_exploited(make: Make) -> None:
+    """The reward of the first action of each exploration is lost, for ever."""
+    policy = make()
+    learner = policy.start(seed=0)
+    lost = learner.ask()
+    for _ in range(12 * DIM):
+        decision = learner.ask()
+        assert decision.phase == "explore"
+        if not np.array_equal(decision.action, lost.action):
+            learner.tell(decision, reward_of(decision))
+    assert learner.theta_hat is None
+    assert learner.certificate().replications == 0
+
+
+@every_kind
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_order_of_rewards_does_not_matter(make: Make, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ordered, shuffled = make().start(seed=0), make().start(seed=0)
+    rewards = rng.standard_normal(20 * DIM)
+    for learner in (ordered, shuffled):
+        play(learner, 3 * DIM)
+        first = learner.ask().id
+        for _ in range(5 * DIM - 1):
+            learner.ask()
+    told = list(ordered.open_decisions)
+    assert told == list(shuffled.open_decisions)
+    for number in told:
+        ordered.tell(number, float(rewards[number - first]))
+    for number in rng.permutation(told):
+        shuffled.tell(int(number), float(rewards[number - first]))
+    one, two = ordered.to_dict()["state"], shuffled.to_dict()["state"]
+    assert set(one) == set(two)
+    for name in one:
+        _assert_close(one[name], two[name])
+    assert ordered.theta_hat is not None
+    assert shuffled.theta_hat is not None
+    np.testing.assert_allclose(ordered.theta_hat, shuffled.theta_hat, rtol=1e-9)
+
+
+def _assert_close(one: Any, two: Any) -> None:
+    if isinstance(one, dict):
+        for key in one:
+            _assert_close(one[key], two[key])
+    elif isinstance(one, float) or (isinstance(one, list) and one and not _has_text(one)):
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+    else:
+        assert one == two
+
+
+def _has_text(values: list[Any]) -> bool:
+    return any(isinstance(value, (str, dict)) for value in values)
+
+
+# ---------------------------------------------------------------------- the gap test
+
+
+@dataclass(frozen=True)
+class RecordingBound(PaperBound):
+    """The paper's bound, with a list of the cycles that it was asked about."""
+
+    asked: ClassVar[list[int]] = []
+    unused: int = field(default=0)
+
+    def epsilon_c(self, cycle: Any) -> FloatArray:
+        self.asked.extend(np.atleast_1d(cycle).tolist())
+        return super().epsilon_c(cycle)
+
+
+@pytest.fixture
+def asked() -> list[int]:
+    RecordingBound.asked.clear()
+    return RecordingBound.asked
+
+
+def test_the_test_is_made_once_per_complete_cycle(asked: list[int]) -> None:
+    learner = apsee(sigma=50.0, confidence=RecordingBound).start()
+    play(learner, 6 * DIM + 1)
+    assert asked == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_test_counts_complete_replications_only(asked: list[int]) -> None:
+    """The last action's rewards come one cycle in two: so do replications, and tests."""
+    learner = apsee(sigma=50.0, confidence=RecordingBound).start()
+    for cycle in range(1, 9):
+        for k in range(DIM):
+            decision = learner.ask()
+            if k < DIM - 1 or cycle % 2 == 0:
+                learner.tell(decision, reward_of(decision))
+    learner.ask()
+    assert asked == [1, 2, 3, 4]
+    assert learner.certificate().replications == 4
+
+
+def test_replications_that_come_all_at_once_are_tested_once(asked: list[int]) -> None:
+    learner = apsee_g(sigma=50.0, confidence=RecordingBound).start()
+    decisions = [learner.ask() for _ in range(5 * DIM)]
+    for decision in decisions:
+        learner.tell(decision, reward_of(decision))
+    assert asked == []
+    play(learner, 3 * DIM)
+    assert asked == [5, 6, 7]
+
+
+def test_no_test_is_made_after_the_lock(asked: list[int]) -> None:
+    learner = apsee(confidence=RecordingBound, sigma=0.08).start()
+    play(learner, 300)
+    assert learner.support == (0, 2)
+    assert asked == list(range(1, asked[-1] + 1))
+    assert asked[-1] < learner.certificate().cycle - 3
+
+
+def test_lost_rewards_delay_the_lock_and_do_not_prevent_it() -> None:
+    def lock_cycle(lost: float) -> int:
+        learner = apsee(sigma=0.08).start()
+        rng = np.random.default_rng(5)
+        while learner.support is None:
+            decision = learner.ask()
+            if rng.random() < lost:
+                learner.forget(decision)
+            else:
+                learner.tell(decision, reward_of(decision) + SIGMA * float(rng.standard_normal()))
+        assert learner.support == (0, 2)
+        assert learner.open_decisions == ()
+        return decision.cycle
+
+    assert lock_cycle(0.0) < lock_cycle(0.5)
+
+
+def test_a_thousand_open_decisions() -> None:
+    learner = compact().start(seed=0)
+    play(learner, DIM)
+    decisions = [learner.ask() for _ in range(1000)]
+    assert len({decision.id for decision in decisions}) == 1000
+    assert learner.open_decisions == tuple(decision.id for decision in decisions)
+    for decision in reversed(decisions):
+        learner.tell(decision, reward_of(decision))
+    assert learner.open_decisions == ()
+    assert learner.theta_hat is not None
+    np.testing.assert_allclose(learner.theta_hat, THETA, atol=1e-9)

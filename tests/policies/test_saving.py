@@ -1,0 +1,360 @@
+"""A learner read back continues bit for bit; state that is damaged or makes no sense is refused."""
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sparsebandits as sb
+from sparsebandits.policies import Decision, Learner
+from tests.policies.examples import (
+    CASE_IDS,
+    DIM,
+    MAKERS,
+    THETA,
+    Make,
+    apsee,
+    apsee_g,
+    compact,
+    moving,
+    play,
+    through_json,
+)
+
+
+def wander(learner: Learner, rng: np.random.Generator, steps: int) -> Iterator[Decision]:
+    """Ask with and without masks, tell in any order, forget, and now and then bring in logs."""
+    for _ in range(steps):
+        move = rng.random()
+        if move < 0.4 or not learner.open_decisions:
+            yield learner.ask()
+        elif move < 0.5:
+            yield learner.ask(available=np.arange(DIM) != rng.integers(DIM))
+        elif move < 0.97:
+            number = int(rng.choice(learner.open_decisions))
+            learner.tell(number, float(rng.standard_normal()))
+        elif move < 0.98:
+            learner.forget(learner.open_decisions[0])
+        else:
+            logged = np.eye(DIM)[rng.integers(DIM, size=3)] * rng.choice([0.5, 1.0])
+            learner.warm_start(logged, logged @ THETA)
+
+
+def same(one: Decision, two: Decision) -> bool:
+    return (one.id, one.phase, one.cycle) == (two.id, two.phase, two.cycle) and (
+        one.action.tobytes() == two.action.tobytes()
+    )
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
+def test_a_learner_read_back_continues_bit_for_bit(make: Make) -> None:
+    """Saved at random moments, again and again, beside one that never was."""
+    straight, saved = make().start(seed=3), make().start(seed=3)
+    one, two = np.random.default_rng(11), np.random.default_rng(11)
+    when = np.random.default_rng(12)
+    for _ in range(25):
+        steps = int(when.integers(1, 20))
+        left = list(wander(straight, one, steps))
+        right = list(wander(saved, two, steps))
+        assert all(map(same, left, right))
+        assert len(left) == len(right)
+        read = through_json(saved)
+        assert read.to_dict() == saved.to_dict()
+        assert read.open_decisions == saved.open_decisions
+        assert read.support == saved.support
+        assert repr(read.certificate(horizon=9)) == repr(saved.certificate(horizon=9))
+        saved = read
+    assert straight.to_dict() == saved.to_dict()
+    assert straight.open_decisions
+
+
+@pytest.mark.parametrize("make", [lambda: apsee(), lambda: apsee_g(confidence_scale=0.2)])
+def test_saved_on_every_step_through_the_lock(make: Make) -> None:
+    straight, saved = make().start(), make().start()
+    for _ in range(150):
+        saved = through_json(saved)
+        one, two = play(straight, 1)[0], play(saved, 1)[0]
+        assert same(one.decision, two.decision)
+        assert not two.decision.action.flags.writeable
+    assert straight.support is not None
+    assert saved.support == straight.support
+    np.testing.assert_array_equal(saved.estimate_in_use, straight.estimate_in_use)
+
+
+# ---------------------------------------------------------------------- damage
+
+
+def sample(kind: str) -> Learner:
+    """A learner in the middle of things: open decisions, a mask used, some data, some locked."""
+    make: dict[str, Make] = {
+        "apsee": lambda: apsee(),
+        "all-data": lambda: apsee(use_all_data=True),
+        "compact": lambda: compact(),
+        "moving": lambda: moving(),
+    }
+    learner = make[kind]().start(seed=4)
+    play(learner, 3 * DIM + 7)
+    while learner.ask().phase == "exploit":
+        pass
+    learner.ask(available=[DIM - 1])
+    return learner
+
+
+KINDS = ["apsee", "all-data", "compact", "moving"]
+
+
+def sealed(data: dict[str, Any]) -> dict[str, Any]:
+    """Give altered content a digest of its own, as a forger would."""
+    body = {key: data[key] for key in ("version", "policy", "state")}
+    text = json.dumps(body, sort_keys=True)
+    return {**body, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths to everything that holds no more."""
+    if isinstance(value, (dict, list)) and value:
+        keys = value if isinstance(value, dict) else range(len(value))
+        for key in keys:
+            yield from leaves(value[key], (*path, key))
+    else:
+        yield path
+
+
+def replaced(data: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    altered: Any = copy.deepcopy(data)
+    place = altered
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return dict(altered)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_changed_number_or_word_is_noticed(kind: str) -> None:
+    data = sample(kind).to_dict()
+    paths = [path for path in leaves(data) if path[0] in ("policy", "state", "digest")]
+    assert len(paths) > 40
+    for path in paths:
+        value: Any = data
+        for key in path:
+            value = value[key]
+        changed = value + 1 if isinstance(value, (int, float)) else "something else"
+        with pytest.raises(sb.InvalidValueError, match="digest does not match"):
+            sb.Learner.from_dict(replaced(data, path, changed))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_wholes_are_refused(kind: str) -> None:
+    data = sample(kind).to_dict()
+    for key in data:
+        with pytest.raises(sb.SparseBanditsError):
+            sb.Learner.from_dict({k: v for k, v in data.items() if k != key})
+    for version in (0, 2, "1", None):
+        with pytest.raises(sb.InvalidValueError, match="this release reads version 1"):
+            sb.Learner.from_dict(sealed({**data, "version": version}))
+    junk: list[Any] = [None, [], "x", 3, {}]
+    for whole in junk:
+        with pytest.raises(sb.InvalidValueError, match="has the keys version, policy"):
+            sb.Learner.from_dict(whole)
+        for key in ("policy", "state"):
+            with pytest.raises(sb.SparseBanditsError):
+                sb.Learner.from_dict(sealed({**data, key: whole}))
+    for strange in ("unheard-of", None, ["apsee"], 3):
+        other = sealed(replaced(data, ("policy", "kind"), strange))
+        with pytest.raises(sb.InvalidValueError, match="kind must be one of 'apsee'"):
+            sb.Learner.from_dict(other)
+    for value in (float("nan"), {1}, object()):
+        with pytest.raises(sb.InvalidValueError, match="plain JSON"):
+            sb.Learner.from_dict(replaced(data, ("state", "cycle"), value))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_that_are_missing_or_unknown_are_named(kind: str) -> None:
+    data = sample(kind).to_dict()
+    for key in data["state"]:
+        state = {k: v for k, v in data["state"].items() if k != key}
+        with pytest.raises(sb.InvalidValueError, match=rf"state must have the keys .*{key}"):
+            sb.Learner.from_dict(sealed({**data, "state": state}))
+    more = {**data["state"], "extra": 1}
+    with pytest.raises(sb.InvalidValueError, match="extra"):
+        sb.Learner.from_dict(sealed({**data, "state": more}))
+    for key in data["policy"]:
+        policy = {k: v for k, v in data["policy"].items() if k != key}
+        if key in ("kind", "action_set", "sparsity"):
+            with pytest.raises(sb.SparseBanditsError, match=key):
+                sb.Learner.from_dict(sealed({**data, "policy": policy}))
+    with pytest.raises(sb.SparseBanditsError, match="surplus"):
+        sb.Learner.from_dict(sealed({**data, "policy": {**data["policy"], "surplus": 1}}))
+
+
+EVERYWHERE: list[tuple[str, Any]] = [
+    ("cycle", 0),
+    ("cycle", 1.5),
+    ("cycle", True),
+    ("cycle", "1"),
+    ("cycle", None),
+    ("next_id", 0),
+    ("next_id", "x"),
+    ("next_id", 2),
+    ("open", None),
+    ("open", [[1]]),
+    ("open", [[0, 0]]),
+    ("open", [[10**6, 0]]),
+    ("open", [[3, 0], [3, 0]]),
+    ("open", [[4, 0], [3, 0]]),
+    ("open", [["3", 0]]),
+    ("open", [[3, "x"]]),
+    ("open", [[3, None]]),
+    ("open", [[3, [1.0] * (DIM + 1)]]),
+    ("open", [[3, [None] * DIM]]),
+    ("generator", None),
+    ("generator", {}),
+    ("generator", {"bit_generator": "MT19937"}),
+    ("exploit_left", -1),
+    ("exploit_left", 0.5),
+    ("exploit_left", 3),
+    ("gap", "x"),
+    ("gap", 0.5),
+    ("gram", {}),
+    ("gram", {"count": 0, "moments": [[1.0, 0.0], [0.0, 1.0]], "lost": [[0.0] * 2] * 2}),
+    ("gram", 7),
+    (
+        "gram",
+        {
+            "count": 1,
+            "moments": (-np.eye(DIM + 1)).tolist(),
+            "lost": np.zeros((DIM + 1, DIM + 1)).tolist(),
+        },
+    ),
+]
+PHASED: list[tuple[str, Any]] = [
+    ("arms", None),
+    ("arms", {"counts": [1] * DIM, "sums": [0.0] * DIM, "squares": [0.0] * (DIM - 1)}),
+    ("arms", {"counts": [1], "sums": [0.0], "squares": [0.0]}),
+    ("arms", {"counts": [-1] * DIM, "sums": [0.0] * DIM, "squares": [0.0] * DIM}),
+    ("arms", {"counts": [1.5] * DIM, "sums": [0.0] * DIM, "squares": [0.0] * DIM}),
+    ("arms", {"counts": [1] * DIM, "sums": ["x"] * DIM, "squares": [0.0] * DIM}),
+    ("next_arm", -1),
+    ("next_arm", DIM + 1),
+    ("next_arm", None),
+    ("played_ahead", [DIM]),
+    ("played_ahead", [-1]),
+    ("played_ahead", [3, 3]),
+    ("played_ahead", [3, 2]),
+    ("played_ahead", [0]),
+    ("played_ahead", 3),
+    ("played_ahead", ["x"]),
+    ("support", [DIM]),
+    ("support", [-1, 1]),
+    ("support", [1, 1]),
+    ("support", [2, 1]),
+    ("support", [0, 1, 2]),
+    ("support", "01"),
+    ("estimate", [1.0] * (DIM - 1)),
+    ("estimate", "x"),
+    ("estimate", [[1.0]] * DIM),
+    ("exploit_action", [1.0]),
+    ("exploit_action", [None] * DIM),
+    ("tested", -1),
+    ("tested", None),
+    ("open", [[3, DIM]]),
+    ("open", [[3, -2]]),
+    ("open", [[3, True]]),
+]
+MOVING: list[tuple[str, Any]] = [
+    ("explored", -1),
+    ("explored", DIM + 1),
+    ("planned", [1.0] * (DIM - 1)),
+    ("planned", [-1.0] * DIM),
+    ("planned", None),
+    ("theta", [1.0]),
+    ("theta", "x"),
+    ("threshold", "x"),
+    ("threshold", []),
+    ("open", [[3, 0]]),
+]
+NONSENSE = [
+    *((kind, name, value) for kind in KINDS for name, value in EVERYWHERE),
+    *((kind, name, value) for kind in KINDS[:3] for name, value in PHASED),
+    *(("moving", name, value) for name, value in MOVING),
+    ("apsee", "open", [[3, [1.0] * DIM]]),
+    ("all-data", "gram", None),
+    ("moving", "gram", None),
+    ("compact", "support", [0]),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nonsense_under_a_valid_digest_is_refused_and_the_field_named(kind: str) -> None:
+    data = sample(kind).to_dict()
+    for owner, name, value in NONSENSE:
+        if owner != kind:
+            continue
+        forged = sealed(replaced(data, ("state", name), value))
+        with pytest.raises(sb.SparseBanditsError) as refusal:
+            sb.Learner.from_dict(forged)
+        text = str(refusal.value)
+        # The statistics name their own fields.
+        parts = {"arms": ["Arm", "counts", "sums"], "gram": ["Gram"]}.get(name, [])
+        assert any(word in text for word in [name, *parts]), (name, value, text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_exploitation_needs_an_action_and_a_closed_exploration(kind: str) -> None:
+    learner = sample(kind)
+    state = learner.to_dict()["state"]
+    assert state["exploit_left"] is None
+    done = {"next_arm": DIM, "played_ahead": [], "explored": DIM, "exploit_left": 2}
+    plan = {key: value for key, value in done.items() if key in state}
+    forgotten = {"exploit_action": None, "theta": None}
+    empty = {key: value for key, value in forgotten.items() if key in state}
+    data = learner.to_dict()
+    sb.Learner.from_dict(sealed({**data, "state": {**state, **plan}}))
+    with pytest.raises(sb.InvalidValueError, match=r"state\.exploit_left"):
+        sb.Learner.from_dict(sealed({**data, "state": {**state, **plan, **empty}}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_junk_anywhere_is_refused_or_harmless(kind: str) -> None:
+    """Whatever is accepted under a forged digest can at least be asked and told for two cycles."""
+    data = sample(kind).to_dict()
+    junk: list[Any] = [None, -1, 0, 10**6, 1.5, -1.5, "x", [], {}, True, [[]]]
+    refused = 0
+    for path in leaves({"policy": data["policy"], "state": data["state"]}):
+        for value in junk:
+            try:
+                learner = sb.Learner.from_dict(sealed(replaced(data, path, value)))
+                play(learner, 2 * DIM)
+            except sb.SparseBanditsError:
+                refused += 1
+    assert refused > 300
+
+
+def test_a_policy_that_no_machine_could_hold_is_refused() -> None:
+    data = apsee().to_dict()
+    data["action_set"]["dim"] = 10**30
+    with pytest.raises(sb.InvalidValueError, match="cannot be built from the keys"):
+        sb.policy_from_dict(data)
+
+
+def test_own_functions_and_objects_cannot_be_saved_and_say_so() -> None:
+    def own(cycle: int) -> int:
+        return 2 * cycle
+
+    bound = apsee(confidence="pairwise").bound
+    unsaved: list[sb.Policy] = [
+        apsee(schedule=own),
+        apsee(confidence=bound),
+        apsee(confidence=type(bound)),
+        moving(schedule=own),
+    ]
+    for policy in unsaved:
+        learner = policy.start(seed=0)
+        play(learner, 20)
+        with pytest.raises(sb.InvalidTypeError, match="cannot be saved"):
+            learner.to_dict()
+        play(learner, 20)

@@ -134,19 +134,20 @@ def test_exploitation_takes_the_best_of_what_is_left_and_then_returns(make: Make
         if planned.phase == "exploit" and planned.cycle > 6:
             break
         learner.tell(planned, reward_of(planned))
-    lost = learner.support[0]
-    mask = np.arange(DIM) != lost
+    support = learner.support
+    assert support == policy.support_of(THETA)
+    mask = np.arange(DIM) != support[0]
     replaced = learner.ask(available=mask)
     best = sb.sparse_argmax(policy.action_set.restrict(mask), THETA, 2, "exact")
     assert replaced.phase == "exploit"
     assert replaced.cycle == planned.cycle
     np.testing.assert_allclose(replaced.action, best.action, atol=1e-9)
-    kept = learner.ask(available=np.isin(np.arange(DIM), learner.support))
+    kept = learner.ask(available=np.isin(np.arange(DIM), support))
     back = learner.ask()
     for decision in (kept, back):
         assert decision.phase == "exploit"
         np.testing.assert_array_equal(decision.action, planned.action)
-    assert set(learner.support) == {0, 2}
+    assert learner.support == support
 
 
 def test_masked_exploitations_count_as_steps_of_the_phase() -> None:

@@ -1,6 +1,6 @@
 """Rewards that are late, out of order, or never come: no crash, no early exploitation, no bias."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -119,7 +119,6 @@ class RecordingBound(PaperBound):
     """The paper's bound, with a list of the cycles that it was asked about."""
 
     asked: ClassVar[list[int]] = []
-    unused: int = field(default=0)
 
     def epsilon_c(self, cycle: Any) -> FloatArray:
         self.asked.extend(np.atleast_1d(cycle).tolist())

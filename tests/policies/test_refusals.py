@@ -149,6 +149,7 @@ def test_the_message_says_what_is_wrong_with_the_id(make: Make) -> None:
     learner = make().start(seed=0)
     decision = learner.ask()
     learner.tell(decision, 1.0)
+    closed: Any
     for closed in (decision, 1, np.int64(1)):
         with pytest.raises(sb.InvalidValueError, match="Decision 1 is closed"):
             learner.tell(closed, 1.0)
@@ -166,8 +167,10 @@ def test_the_message_says_what_is_wrong_with_the_id(make: Make) -> None:
 @one_of_each
 def test_integers_booleans_and_scalars_of_numpy_are_rewards(make: Make) -> None:
     learner, plain = make().start(seed=0), make().start(seed=0)
-    for reward in (1, True, np.float32(0.5), np.array(2.0), np.int64(3)):
-        learner.tell(np.int64(learner.ask().id), reward)
+    rewards: list[Any] = [1, True, np.float32(0.5), np.array(2.0), np.int64(3)]
+    for reward in rewards:
+        number: Any = np.int64(learner.ask().id)
+        learner.tell(number, reward)
         plain.tell(plain.ask(), float(reward))
     assert learner.to_dict() == plain.to_dict()
 

@@ -5,10 +5,12 @@ import sys
 import click
 
 from sparsebandits import __version__
+from sparsebandits.cli.plan import plan
+from sparsebandits.cli.reproduce import reproduce
 from sparsebandits.cli.solve import solve
 from sparsebandits.errors import SparseBanditsError
 
-COMMANDS: tuple[click.Command, ...] = (solve,)
+COMMANDS: tuple[click.Command, ...] = (reproduce, solve, plan)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

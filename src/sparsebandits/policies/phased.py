@@ -36,6 +36,7 @@ from sparsebandits.validation import (
     as_integer,
     as_number,
     as_sparsity,
+    as_theta,
     describe,
 )
 
@@ -220,8 +221,8 @@ class PhasedPolicy(Policy):
 
     def support_of(self, theta: FloatArray) -> tuple[int, ...]:
         """Return the support that the policy would lock if it knew theta, (dim,)."""
-        rows = as_array("theta", theta, ndim=1)[None]
-        return tuple(int(i) for i in self.verify(rows)[0][0] if i >= 0)
+        known = as_theta(as_array("theta", theta, ndim=1), self.action_set.dim)
+        return tuple(int(i) for i in self.verify(known[None])[0][0] if i >= 0)
 
     # ------------------------------------------------------------------ learners, files
 

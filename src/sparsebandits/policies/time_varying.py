@@ -256,7 +256,10 @@ class TimeVaryingLearner(Learner):
         return solution.action, solution.gap > self._threshold
 
     def _least_information(self) -> float:
-        return 1.0 / self._gram.largest_variance if self._gram.is_identified else 0.0
+        if not self._gram.is_identified:
+            return 0.0
+        # V = c I is common, and must not be rounded down to c - 1 cycles.
+        return (1 + 1e-9) / self._gram.largest_variance
 
     def _learn(self, record: Any, reward: float) -> None:
         # The paper's estimator uses explorations only; with moving sets every action is kept,

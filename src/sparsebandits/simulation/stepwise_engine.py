@@ -96,9 +96,9 @@ def _run_trial(
             if estimate is not None:
                 recorder.theta_error[trial, place] = float(np.linalg.norm(estimate - theta))
                 if recorder.overlap is not None:
-                    truth = set(policy.support_of(theta))
-                    found = truth & set(policy.support_of(estimate))
-                    recorder.overlap[trial, place] = len(found) / max(1, len(truth))
+                    wanted = set(policy.support_of(theta))
+                    found = wanted & set(policy.support_of(estimate))
+                    recorder.overlap[trial, place] = len(found) / max(1, len(wanted))
             place += 1
 
 

@@ -1,0 +1,215 @@
+"""``sparsebandits plan``: whether the support can be locked in time, and what to use if not."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet, Box, LpBall, action_set_from_dict
+from sparsebandits.cli.problem_file import read_problem
+from sparsebandits.environments import AdversarialTheta, StandardTheta, ThetaSampler, UniformCube
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.exploration import BASES
+from sparsebandits.theory import Plan
+from sparsebandits.theory import plan as make_plan
+from sparsebandits.theory.advice import readable, share
+
+_PRIORS: dict[str, ThetaSampler] = {
+    "uniform": UniformCube(),
+    "standard": StandardTheta(),
+    "adversarial": AdversarialTheta(),
+}
+_KEYS = ("action_set", "theta", "sparsity", "method", "names")
+_PAPERS_DIM = 20
+_PAPERS_SPARSITY = 5
+
+_EXAMPLE = """
+\b
+Without options: the paper's setting.
+A set from a file, in TOML (JSON has the same keys), or a file made for solve:
+  [action_set]
+  kind = "box"
+  lower = [0, 0, 0]
+  upper = [1, 1, 1]
+"""
+
+
+@click.command(epilog=_EXAMPLE)
+@click.option(
+    "--set", "file", type=click.Path(path_type=Path), help="An action set in JSON or TOML."
+)
+@click.option("--l2", type=int, metavar="D", help="The unit l2 ball.  [default: D = 20]")
+@click.option("--box", type=int, metavar="D", help="The box [0, 1]^D.")
+@click.option("--l1", type=int, metavar="D", help="The unit l1 ball.")
+@click.option("--lp", type=(int, float), metavar="D P", help="The unit lp ball.")
+@click.option("--sparsity", "-H", type=int, help="H.  [default: the file's, or 5]")
+@click.option("--sigma", type=float, default=0.5, show_default=True, help="Noise level.")
+@click.option("--delta", type=float, default=0.05, show_default=True, help="May fail so often.")
+@click.option("--horizon", "-T", type=int, default=2000, show_default=True, help="Steps.")
+@click.option("--gap", type=float, help="The gap of theta*; drawn from the prior if left out.")
+@click.option(
+    "--prior",
+    type=click.Choice(tuple(_PRIORS)),
+    default="uniform",
+    show_default=True,
+    help="Where theta* comes from.",
+)
+@click.option(
+    "--basis",
+    type=click.Choice(tuple(BASES)),
+    default="standard",
+    show_default=True,
+    help="Exploration actions.",
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def plan(
+    file: Path | None,
+    l2: int | None,
+    box: int | None,
+    l1: int | None,
+    lp: tuple[int, float] | None,
+    sparsity: int | None,
+    sigma: float,
+    delta: float,
+    horizon: int,
+    gap: float | None,
+    prior: str,
+    basis: str,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Say whether the support can be locked within the horizon, and what to use if not."""
+    given = {"--set": file, "--l2": l2, "--box": box, "--l1": l1, "--lp": lp}
+    named = [option for option, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise InvalidValueError(f"Give one action set, got {' and '.join(named)}.")
+    action_set, from_file = _action_set(file, l2, box, l1, lp)
+    wanted = sparsity if sparsity is not None else from_file
+    if wanted is None:
+        wanted = min(_PAPERS_SPARSITY, action_set.dim)
+    made = make_plan(action_set, wanted, sigma, delta, horizon, gap, _PRIORS[prior], basis, seed)
+    if as_json:
+        click.echo(json.dumps(made.to_dict()))
+    else:
+        _print(made)
+
+
+def _action_set(
+    file: Path | None,
+    l2: int | None,
+    box: int | None,
+    l1: int | None,
+    lp: tuple[int, float] | None,
+) -> tuple[ActionSet, Any]:
+    """Return the set that was asked for, and H if the file has one."""
+    if file is not None:
+        return _read(file)
+    if box is not None:
+        if box < 1:
+            raise InvalidValueError(f"--box needs a dimension of at least 1, got {box}.")
+        return Box(np.zeros(box), np.ones(box)), None
+    if l1 is not None:
+        return LpBall(l1, p=1.0), None
+    if lp is not None:
+        return LpBall(lp[0], p=lp[1]), None
+    return LpBall(_PAPERS_DIM if l2 is None else l2), None
+
+
+def _read(file: Path) -> tuple[ActionSet, Any]:
+    data = read_problem(file)
+    if "kind" in data:
+        return action_set_from_dict(data), None
+    unknown = sorted(set(data) - set(_KEYS))
+    if unknown:
+        raise InvalidValueError(f"{file} has the unknown key {unknown[0]!r}; known: {_KEYS}.")
+    if "action_set" not in data:
+        raise InvalidValueError(
+            f"{file} lacks the key 'action_set'; see sparsebandits plan --help."
+        )
+    return action_set_from_dict(data["action_set"]), data.get("sparsity")
+
+
+# ---------------------------------------------------------------------- what a person reads
+
+
+def _print(plan: Plan) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    console.print(f"{plan.action_set}, at most H = {plan.sparsity} of d = {plan.dim} non-zero")
+    console.print(
+        f"sigma = {plan.sigma:g}, delta = {plan.delta:g}, T = {plan.horizon:,} steps, "
+        f"theta* from the prior '{plan.prior}'\n"
+    )
+    facts = Table(show_header=False, box=None, pad_edge=False)
+    facts.add_column(no_wrap=True)
+    facts.add_column(justify="right", no_wrap=True)
+    facts.add_column()
+    for name, value, remark in _facts(plan):
+        facts.add_row(name, value, remark)
+    console.print(facts)
+    console.print()
+    console.print(_locks(plan))
+    console.print()
+    advice = Table.grid(padding=(0, 1))
+    for sentence in plan.advice:
+        advice.add_row("-", sentence)
+    console.print(advice)
+
+
+def _facts(plan: Plan) -> list[tuple[str, str, str]]:
+    drawn = f"10% {readable(plan.gap_low)}, 90% {readable(plan.gap_high)} of {plan.draws:,} draws"
+    vacuous = " (says nothing)" if plan.regret_bound >= plan.largest_regret else ""
+    rows = [
+        ("exploration basis", plan.basis, f"lambda_0 {plan.lambda_0:.3g}, tr B {plan.trace:.3g}"),
+        ("h_1", readable(plan.h_1), "2 sigma^2 tr B / lambda_0^2"),
+        ("explorations in T", f"{plan.cycles:,}", f"cycles of {plan.dim} steps"),
+        ("epsilon_c then", readable(plan.epsilon_c), "the paper's bound on the error of theta"),
+        (
+            "gap of theta*",
+            readable(plan.gap_median),
+            "as given" if plan.gap_is_given else f"median; {drawn}",
+        ),
+        ("C_0", readable(plan.warmup_cycles), "cycles of warm-up by lemma:C_0"),
+        ("regret bound at T", readable(plan.regret_bound), f"{plan.theorem}{vacuous}"),
+        ("largest possible", readable(plan.largest_regret), "2 L_max |theta*| T"),
+        ("only exploring", readable(plan.exploring_regret), "median regret if nothing is locked"),
+    ]
+    if plan.compact_bound != plan.regret_bound:
+        rows.insert(
+            7,
+            ("CompactAPSEEG's", readable(plan.compact_bound), "thm:regret_general_compact"),
+        )
+    if plan.alpha is None or plan.gamma is None:
+        rows.append(("gamma, alpha", "unknown", "no lower bound for this set"))
+    else:
+        remark = "sorting is exact" if plan.alpha == 1 else "for every theta"
+        rows.append(("gamma, alpha", f"{plan.gamma:.3g}, {plan.alpha:.3g}", remark))
+    return rows
+
+
+def _locks(plan: Plan) -> Any:
+    from rich.table import Table
+
+    table = Table(title=f"The gap test ({plan.oracle} gap)", title_justify="left")
+    table.add_column("confidence")
+    headings = ["gap needed at T", "locks at step", f"{share(1 - plan.delta)} sure by"]
+    if not plan.gap_is_given:
+        headings.append("locked by T")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for lock in plan.locks:
+        cells = [readable(lock.threshold), _step(lock.lock_step), _step(lock.sure_step)]
+        if not plan.gap_is_given:
+            cells.append(share(lock.lock_share))
+        table.add_row(lock.confidence, *cells)
+    return table
+
+
+def _step(step: float) -> str:
+    return "never" if math.isinf(step) else readable(step)

@@ -1,0 +1,62 @@
+"""Verdicts on growth rates: sub-linear or not, flattening or not."""
+
+from sparsebandits.experiments.claim import Claim, Verdict
+from sparsebandits.experiments.curves import Exponent, tail_exponent
+from sparsebandits.simulation import Run
+
+SUB_LINEAR = 0.95
+"""An exponent whose whole interval lies below this is called sub-linear."""
+
+LOG_SLACK = 0.1
+"""What a logarithm adds to a fitted exponent over the last decade of these horizons."""
+
+
+def rate_claim(
+    *,
+    id: str,  # noqa: A002
+    label: str,
+    statement: str,
+    experiment: str,
+    rate: float,
+    literal: Run,
+    changed: Run,
+    change: str,
+    slack: float = LOG_SLACK,
+) -> Claim:
+    """Judge "regret grows like t^rate up to logarithms" on a literal and a changed run.
+
+    Holds if the literal run's exponent is at most `rate` plus the slack for the logarithm; holds
+    with the change if the changed run's is; fails otherwise. The literal run may be the changed
+    one, where the paper's algorithm needs no change.
+    """
+    first, second = tail_exponent(literal), tail_exponent(changed)
+    verdict = rate_verdict(first, second, rate + slack)
+    chosen = first if verdict == "holds" else second
+    return Claim(
+        id=id,
+        label=label,
+        statement=statement,
+        experiment=experiment,
+        measured=(
+            f"Exponent over the last decade: {describe(first)} for the literal run"
+            + ("." if literal is changed else f", {describe(second)} with {change}.")
+        ),
+        value=chosen.value,
+        low=chosen.low,
+        high=chosen.high,
+        verdict=verdict,
+        change=change if verdict == "holds with the stated change" else "",
+        details={"literal": vars(first), "changed": vars(second), "rate": rate},
+    )
+
+
+def rate_verdict(literal: Exponent, changed: Exponent, limit: float) -> Verdict:
+    """Compare the upper ends of the intervals with the limit."""
+    if literal.high <= limit:
+        return "holds"
+    return "holds with the stated change" if changed.high <= limit else "fails"
+
+
+def describe(exponent: Exponent) -> str:
+    """Write an exponent with its interval."""
+    return f"{exponent.value:.3f} [{exponent.low:.3f}, {exponent.high:.3f}]"

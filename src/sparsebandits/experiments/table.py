@@ -1,0 +1,23 @@
+"""The table of experiments, by the id that the command line takes."""
+
+from sparsebandits.experiments.base import Experiment
+from sparsebandits.experiments.bases import BASES
+from sparsebandits.experiments.ellipsoid import ELLIPSOID
+from sparsebandits.experiments.lp_balls import L1_BALL, L2_BALL, L15_BALL
+from sparsebandits.experiments.support_recovery import SUPPORT_RECOVERY
+from sparsebandits.experiments.time_varying import TIME_VARYING
+from sparsebandits.experiments.video import VIDEO
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.id: experiment
+    for experiment in (
+        ELLIPSOID,
+        BASES,
+        SUPPORT_RECOVERY,
+        L2_BALL,
+        L15_BALL,
+        L1_BALL,
+        VIDEO,
+        TIME_VARYING,
+    )
+}

@@ -1,0 +1,1 @@
+"""From results to pages: figures, tables, one report."""

@@ -1,0 +1,202 @@
+"""Rerun the paper: experiments in, one page and its files out."""
+
+import csv
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from sparsebandits import __version__
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.experiments.base import Experiment
+from sparsebandits.experiments.claim import Claim
+from sparsebandits.experiments.curves import Figure
+from sparsebandits.experiments.engine import run_cells
+from sparsebandits.experiments.lemmas import lemma_claims
+from sparsebandits.experiments.table import EXPERIMENTS
+from sparsebandits.experiments.theorems import theorem_claims
+from sparsebandits.reporting.figures import draw
+from sparsebandits.reporting.page import write_page
+
+LEMMAS = "lemmas"
+IDS: tuple[str, ...] = (*EXPERIMENTS, LEMMAS)
+
+Progress = Callable[[str, int, int], None]
+"""Called with (experiment id, done, total)."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one experiment gave."""
+
+    experiment: Experiment
+    figures: list[Figure]
+    claims: list[Claim]
+    seconds: float
+
+
+def reproduce(
+    ids: list[str] | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    workers: int = 1,
+    out: Path = Path("report"),
+    progress: Progress | None = None,
+) -> Path:
+    """Run experiments, draw their figures, judge their claims, and write the report.
+
+    Interrupted and run again it continues where it was: finished chunks are kept in
+    ``out/cache``. The same seed gives the same numbers for any number of workers.
+
+    Parameters
+    ----------
+    ids : list of str, optional
+        Ids of `IDS`; all of them if left out.
+    quick : bool
+        Few trials and short horizons: seconds instead of minutes, to see that all works.
+    seed, workers : int
+    out : Path
+        The folder of the report.
+    progress : function of (id, done, total), optional
+
+    Returns
+    -------
+    Path
+        The page ``out/index.html``.
+    """
+    wanted = list(ids) if ids else list(IDS)
+    unknown = [name for name in wanted if name not in IDS]
+    if unknown:
+        raise InvalidValueError(f"Unknown experiment {unknown[0]!r}; known: {', '.join(IDS)}.")
+    report = progress or (lambda name, done, total: None)
+    started = time.perf_counter()
+    for folder in ("figures", "curves", "cache"):
+        _make(out / folder)
+    outcomes = []
+    for name in wanted:
+        if name != LEMMAS:
+            outcomes.append(_run(EXPERIMENTS[name], quick, seed, workers, out, report))
+    claims = [claim for outcome in outcomes for claim in outcome.claims]
+    if LEMMAS in wanted:
+        claims += _lemmas(quick, seed, out, report)
+    summary = _summary(outcomes, claims, wanted, quick, seed, workers, started)
+    text = json.dumps(summary, indent=2, allow_nan=False)
+    (out / "summary.json").write_text(text + "\n", encoding="utf-8")
+    return write_page(out, summary, outcomes_for_page(outcomes))
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidValueError(f"The folder {folder} cannot be made: {error}.") from None
+
+
+def _run(
+    experiment: Experiment, quick: bool, seed: int, workers: int, out: Path, report: Progress
+) -> Outcome:
+    start = time.perf_counter()
+
+    def advance(done: int, total: int) -> None:
+        report(experiment.id, done, total)
+
+    results = run_cells(experiment.cells(quick), seed, out / "cache", workers, advance)
+    figures = experiment.figures(results, seed)
+    for figure in figures:
+        draw(figure, out / "figures")
+        write_curves(figure, out / "curves" / f"{figure.id}.csv")
+    claims = experiment.claims(results) + theorem_claims(experiment, results)
+    return Outcome(experiment, figures, claims, time.perf_counter() - start)
+
+
+def _lemmas(quick: bool, seed: int, out: Path, report: Progress) -> list[Claim]:
+    """Judge the lemmas, or take the verdicts of an earlier call with the same seed and version."""
+    cached = out / "cache" / f"lemmas-{__version__}-{seed}-{'quick' if quick else 'full'}.json"
+    if cached.exists():
+        try:
+            claims = [Claim(**record) for record in json.loads(cached.read_text(encoding="utf-8"))]
+        except (ValueError, TypeError):
+            claims = []
+        if claims:
+            report(LEMMAS, 1, 1)
+            return claims
+    claims = lemma_claims(seed, quick, lambda done, total: report(LEMMAS, done, total))
+    partial = cached.with_suffix(".part")
+    partial.write_text(json.dumps([claim.to_dict() for claim in claims]), encoding="utf-8")
+    partial.replace(cached)
+    return claims
+
+
+def write_curves(figure: Figure, path: Path) -> None:
+    """Write the curves of a figure as CSV: one row per panel, series and step."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["panel", "series", "step", "mean", "low", "high"])
+        for panel in figure.panels:
+            for series in panel.series:
+                low = series.y if series.low is None else series.low
+                high = series.y if series.high is None else series.high
+                for row in zip(series.x, series.y, low, high, strict=True):
+                    numbers = [f"{number:.10g}" for number in row]
+                    writer.writerow([panel.title, series.label, *numbers])
+
+
+def _summary(
+    outcomes: list[Outcome],
+    claims: list[Claim],
+    wanted: list[str],
+    quick: bool,
+    seed: int,
+    workers: int,
+    started: float,
+) -> dict[str, Any]:
+    packages = ("numpy", "scipy", "highspy", "matplotlib")
+    return {
+        "paper": "Learning to Sparsify Stochastic Linear Bandits",
+        "version": __version__,
+        "packages": {name: metadata.version(name) for name in packages},
+        "python": sys.version.split()[0],
+        "machine": platform.platform(),
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - started, 1),
+        "seed": seed,
+        "workers": workers,
+        "quick": quick,
+        "experiments": wanted,
+        "figures": {
+            figure.id: {
+                "label": figure.label,
+                "experiment": outcome.experiment.id,
+                "title": figure.title,
+                "notes": list(figure.notes),
+            }
+            for outcome in outcomes
+            for figure in outcome.figures
+        },
+        "claims": [claim.to_dict() for claim in claims],
+    }
+
+
+def outcomes_for_page(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """Return what the page shows of each experiment."""
+    return [
+        {
+            "id": outcome.experiment.id,
+            "title": outcome.experiment.title,
+            "about": outcome.experiment.about,
+            "decisions": list(outcome.experiment.decisions),
+            "labels": list(outcome.experiment.labels),
+            "figures": [
+                {"id": figure.id, "label": figure.label, "title": figure.title}
+                for figure in outcome.figures
+            ],
+        }
+        for outcome in outcomes
+    ]

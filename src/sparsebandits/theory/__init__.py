@@ -1,0 +1,22 @@
+"""What the paper's theorems promise, in numbers, before a single step is played."""
+
+from sparsebandits.theory.curvature import response_lipschitz
+from sparsebandits.theory.cycles import cycles_in
+from sparsebandits.theory.plan import plan
+from sparsebandits.theory.record import LockPlan, Plan
+from sparsebandits.theory.regret_bounds import (
+    regret_adaptive,
+    regret_general,
+    regret_general_compact,
+)
+
+__all__ = [
+    "LockPlan",
+    "Plan",
+    "cycles_in",
+    "plan",
+    "regret_adaptive",
+    "regret_general",
+    "regret_general_compact",
+    "response_lipschitz",
+]

@@ -1,0 +1,279 @@
+"""Any order of calls, with a plain model beside: what was asked, told, forgotten and logged."""
+
+import json
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+import sparsebandits as sb
+from sparsebandits.policies import Decision, Learner
+from sparsebandits.policies.time_varying import TimeVaryingLearner
+from sparsebandits.validation import FloatArray
+from tests.policies.examples import Make, apsee, apsee_g, compact, moving
+
+DIM = 3
+SETTINGS = settings(max_examples=40, stateful_step_count=40, deadline=None, derandomize=True)
+
+rewards = st.floats(-10, 10).map(lambda value: round(value, 3))
+masks = st.lists(st.booleans(), min_size=DIM, max_size=DIM)
+logged = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, -1.0]), min_size=DIM, max_size=DIM), rewards
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+class LearnerMachine(RuleBasedStateMachine):
+    """The model keeps every decision and every pair of action and reward."""
+
+    make: ClassVar[Make]
+    everything_counts: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.policy = type(self).make()
+        self.learner: Learner = self.policy.start(seed=1)
+        self.open: dict[int, Decision] = {}
+        self.closed: set[int] = set()
+        self.pairs: list[tuple[FloatArray, float]] = []
+        self.explored: dict[int, list[FloatArray]] = {}
+        self.cycle = 1
+        self.support: tuple[int, ...] | None = None
+
+    # ------------------------------------------------------------------ ask
+
+    def opened(self, decision: Decision, current: sb.ActionSet) -> None:
+        assert decision.id == len(self.open) + len(self.closed) + 1
+        assert current.contains(decision.action)
+        assert np.count_nonzero(decision.action) <= self.policy.sparsity
+        assert decision.cycle >= self.cycle
+        assert not decision.action.flags.writeable
+        self.cycle = decision.cycle
+        self.open[decision.id] = decision
+        if decision.phase == "explore":
+            self.explored.setdefault(decision.cycle, []).append(decision.action)
+
+    @rule()
+    def ask(self) -> None:
+        self.opened(self.learner.ask(), self.policy.action_set)
+
+    @rule(mask=masks)
+    def ask_masked(self, mask: list[bool]) -> None:
+        if any(mask):
+            current = self.policy.action_set.restrict(mask)
+            self.opened(self.learner.ask(available=mask), current)
+        else:
+            self.refused(lambda: self.learner.ask(available=mask))
+
+    # ------------------------------------------------------------------ tell
+
+    def pick(self, number: int) -> Decision:
+        return self.open[sorted(self.open)[number % len(self.open)]]
+
+    def counts(self, decision: Decision) -> bool:
+        return self.everything_counts or decision.phase == "explore"
+
+    @precondition(lambda self: bool(self.open))
+    @rule(number=st.integers(0, 10**6), reward=rewards, by_id=st.booleans())
+    def tell(self, number: int, reward: float, by_id: bool) -> None:
+        decision = self.pick(number)
+        self.learner.tell(decision.id if by_id else decision, reward)
+        del self.open[decision.id]
+        self.closed.add(decision.id)
+        if self.counts(decision):
+            self.pairs.append((decision.action, reward))
+
+    @precondition(lambda self: len(self.open) > 2 * DIM)
+    @rule(reward=rewards)
+    def tell_all(self, reward: float) -> None:
+        for number in sorted(self.open, reverse=True):
+            self.tell(sorted(self.open).index(number), reward, True)
+
+    @precondition(lambda self: bool(self.open))
+    @rule(number=st.integers(0, 10**6))
+    def forget(self, number: int) -> None:
+        decision = self.pick(number)
+        self.learner.forget(decision)
+        del self.open[decision.id]
+        self.closed.add(decision.id)
+
+    @rule(pairs=logged)
+    def warm_start(self, pairs: list[tuple[list[float], float]]) -> None:
+        self.learner.warm_start([a for a, _ in pairs], [r for _, r in pairs])
+        self.pairs += [(np.array(action), reward) for action, reward in pairs]
+
+    # ------------------------------------------------------------------ refusals, saving
+
+    def refused(self, call: Any) -> None:
+        before = self.learner.to_dict()
+        with pytest.raises(sb.SparseBanditsError):
+            call()
+        assert self.learner.to_dict() == before
+
+    @precondition(lambda self: bool(self.closed))
+    @rule(number=st.integers(0, 10**6))
+    def tell_twice(self, number: int) -> None:
+        closed = sorted(self.closed)[number % len(self.closed)]
+        self.refused(lambda: self.learner.tell(closed, 1.0))
+
+    @rule(number=st.sampled_from([0, -1, 10**9, "x", None, 1.5, True, [1]]))
+    def tell_unknown(self, number: Any) -> None:
+        self.refused(lambda: self.learner.tell(number, 1.0))
+
+    @precondition(lambda self: bool(self.open))
+    @rule(reward=st.sampled_from([float("nan"), float("inf"), "1", None, [1.0], 10**400]))
+    def tell_nonsense(self, reward: Any) -> None:
+        self.refused(lambda: self.learner.tell(min(self.open), reward))
+
+    @rule(actions=st.sampled_from([[[1.0]], [[np.nan] * DIM], "x"]))
+    def warm_start_with_nonsense(self, actions: Any) -> None:
+        self.refused(lambda: self.learner.warm_start(actions, [1.0]))
+
+    @rule()
+    def save_and_load(self) -> None:
+        text = json.dumps(self.learner.to_dict())
+        self.learner = sb.Learner.from_dict(json.loads(text))
+        assert json.dumps(self.learner.to_dict()) == text
+
+    @rule(horizon=st.one_of(st.none(), st.integers(1, 1000)))
+    def certify(self, horizon: int | None) -> None:
+        before = self.learner.to_dict()
+        certificate = self.learner.certificate(horizon)
+        assert certificate.locked == (self.learner.support is not None)
+        assert certificate.cycle == self.cycle or not self.open
+        assert self.learner.to_dict() == before
+
+    # ------------------------------------------------------------------ always
+
+    @invariant()
+    def open_decisions_are_those_of_the_model(self) -> None:
+        assert self.learner.open_decisions == tuple(sorted(self.open))
+
+    @invariant()
+    def the_estimate_is_least_squares(self) -> None:
+        theta = self.learner.theta_hat
+        if not self.pairs:
+            assert theta is None
+            return
+        actions = np.array([action for action, _ in self.pairs])
+        found, _, rank, _ = np.linalg.lstsq(
+            actions, np.array([reward for _, reward in self.pairs]), rcond=None
+        )
+        assert (theta is not None) == (rank == DIM)
+        if theta is not None:
+            np.testing.assert_allclose(theta, found, rtol=1e-7, atol=1e-9)
+
+    @invariant()
+    def a_lock_is_for_ever(self) -> None:
+        if self.support is not None:
+            assert self.learner.support == self.support
+        self.support = self.learner.support
+
+
+class PhasedMachine(LearnerMachine):
+    """Beside the estimate, the counts and sums of each exploration action, and the cycles."""
+
+    @invariant()
+    def arms_are_those_of_the_model(self) -> None:
+        assert isinstance(self.policy, (sb.APSEE, sb.APSEEG, sb.CompactAPSEEG))
+        arms = self.learner.to_dict()["state"]["arms"]
+        for k, row in enumerate(self.policy.exploration.actions):
+            told = [reward for action, reward in self.pairs if np.array_equal(action, row)]
+            assert arms["counts"][k] == len(told)
+            assert arms["sums"][k] == pytest.approx(sum(told), abs=1e-9)
+
+    @invariant()
+    def each_action_is_explored_once_per_cycle(self) -> None:
+        for cycle, actions in self.explored.items():
+            distinct = {action.tobytes() for action in actions}
+            assert len(distinct) == len(actions)
+            if cycle < self.cycle:
+                assert len(actions) == DIM
+
+
+class APSEEMachine(PhasedMachine):
+    make = staticmethod(lambda: apsee(sb.LpBall(DIM), sigma=0.5, confidence="pairwise"))
+
+
+class APSEEGMachine(PhasedMachine):
+    make = staticmethod(
+        lambda: apsee_g(
+            sb.Ellipsoid(np.eye(DIM) + 0.3),
+            sigma="estimate",
+            confidence_scale=0.05,
+            basis=np.array([[0.5, 0.0, 0.0], [0.3, 0.3, 0.0], [0.0, 0.3, -0.4]]),
+        )
+    )
+
+
+class CompactMachine(PhasedMachine):
+    make = staticmethod(lambda: compact(sb.Budget(1.0, np.full(DIM, 0.7))))
+
+
+class AllDataMachine(LearnerMachine):
+    make = staticmethod(
+        lambda: apsee(sb.LpBall(DIM, p=1.5), sigma=0.1, confidence_scale=0.1, use_all_data=True)
+    )
+    everything_counts = True
+
+
+class MovingMachine(LearnerMachine):
+    make = staticmethod(lambda: moving(sb.LpBall(DIM), sigma=0.1, confidence_scale=0.05))
+    everything_counts = True
+    sets: ClassVar[list[sb.ActionSet]] = [
+        sb.LpBall(DIM, p=1.5),
+        sb.Ellipsoid(np.eye(DIM) + 0.5),
+        sb.Ellipsoid(np.diag([1.0, 4.0, 9.0])).restrict([0, 2]),
+    ]
+
+    @rule(number=st.integers(0, 2), mask=masks)
+    def ask_on_another_set(self, number: int, mask: list[bool]) -> None:
+        assert isinstance(self.learner, TimeVaryingLearner)
+        learner, current = self.learner, self.sets[number]
+        if not (np.array(mask) & current.available).any():
+            self.refused(lambda: learner.ask(available=mask, action_set=current))
+            self.opened(learner.ask(action_set=current), current)
+        else:
+            decision = learner.ask(available=mask, action_set=current)
+            self.opened(decision, current.restrict(mask))
+
+    @rule(current=st.sampled_from([sb.LpBall(DIM, p=1.0), sb.LpBall(DIM + 1), None, "x"]))
+    def ask_on_nonsense(self, current: Any) -> None:
+        learner = self.learner
+        assert isinstance(learner, TimeVaryingLearner)
+        if current is not None:
+            self.refused(lambda: learner.ask(action_set=current))
+
+
+class MovingSqrtMachine(MovingMachine):
+    make = staticmethod(lambda: moving(sb.LpBall(DIM), schedule="sqrt"))
+
+    @rule(current=st.sampled_from([sb.LpBall(DIM + 1), "x", 3]))
+    def ask_on_nonsense(self, current: Any) -> None:
+        learner = self.learner
+        assert isinstance(learner, TimeVaryingLearner)
+        self.refused(lambda: learner.ask(action_set=current))
+
+
+for _machine in (
+    APSEEMachine,
+    APSEEGMachine,
+    CompactMachine,
+    AllDataMachine,
+    MovingMachine,
+    MovingSqrtMachine,
+):
+    _machine.TestCase.settings = SETTINGS
+
+TestAPSEE = APSEEMachine.TestCase
+TestAPSEEG = APSEEGMachine.TestCase
+TestCompact = CompactMachine.TestCase
+TestAllData = AllDataMachine.TestCase
+TestMoving = MovingMachine.TestCase
+TestMovingSqrt = MovingSqrtMachine.TestCase

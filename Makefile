@@ -1,8 +1,9 @@
-# Two commands do everything from a bare clone: `make test` here, `make benchmark` for the ratios.
+# From a bare clone: `make test` checks everything, `make reproduce` reruns the paper.
 PYTHON ?= python3
+WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: install test lint benchmark clean
+.PHONY: install browser lint test reproduce benchmark clean
 
 install: .venv/installed
 
@@ -12,17 +13,26 @@ install: .venv/installed
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
+# The report's page is checked in a real browser; where it is missing, Debian's is installed.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	{ echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+test: lint browser
 	$(BIN)/pytest --numprocesses 2
+
+reproduce: install
+	$(BIN)/sparsebandits reproduce --workers $(WORKERS)
 
 benchmark: install
 	$(BIN)/python benchmarks/oracles.py
+	$(BIN)/python benchmarks/simulation.py
 
 clean:
 	rm -rf .venv report .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

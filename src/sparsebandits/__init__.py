@@ -59,6 +59,7 @@ from sparsebandits.policies import (
     policy_from_dict,
 )
 from sparsebandits.simulation import Run, simulate
+from sparsebandits.theory import Plan, plan
 
 __version__ = "0.1.0"
 
@@ -88,6 +89,7 @@ __all__ = [
     "LinearEnvironment",
     "LpBall",
     "PeriodicAvailability",
+    "Plan",
     "Policy",
     "Polytope",
     "Rademacher",
@@ -108,6 +110,7 @@ __all__ = [
     "certified_ratio",
     "ellipsoid_gamma_bound",
     "make_basis",
+    "plan",
     "policy_from_dict",
     "simulate",
     "sparse_argmax",

@@ -129,7 +129,7 @@ def test_gamma_can_be_zero_on_a_convex_compact_set() -> None:
 @given(seed=seeds)
 @settings(max_examples=10, deadline=None)
 def test_sorting_is_exact_on_lp_balls_and_boxes(X: sb.ActionSet, seed: int) -> None:
-    """Greedy and top-H agree, and both reach the optimum, though gamma may be below 1."""
+    """Greedy and top-H agree, and both reach the optimum, where gamma is 1."""
     theta = np.random.default_rng(seed).standard_normal(5)
     for sparsity in range(1, 6):
         supports = itertools.combinations(range(5), sparsity)

@@ -4,6 +4,8 @@ import contextlib
 import json
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -108,12 +110,8 @@ def save_chunk(path: Path, run: Run) -> None:
 def load_chunk(path: Path) -> Run | None:
     """Read a run back; None where there is none, or where the file is damaged."""
     try:
-        with np.load(path) as data:
+        with path.open("rb") as stream, np.load(stream) as data:
             arrays = {name: data[name] for name in _ARRAYS if name in data}
             return Run(**arrays, label=json.loads(str(data["label"])))
-    except (OSError, ValueError, KeyError, TypeError, EOFError):
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
-    except Exception as error:  # zipfile raises its own kind of error
-        if type(error).__name__ == "BadZipFile":
-            return None
-        raise

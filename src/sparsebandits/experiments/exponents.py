@@ -25,11 +25,12 @@ def rate_claim(
 ) -> Claim:
     """Judge "regret grows like t^rate up to logarithms" on a literal and a changed run.
 
-    Holds if the literal run's exponent is at most `rate` plus the slack for the logarithm; holds
-    with the change if the changed run's is; fails otherwise. The literal run may be the changed
-    one, where the paper's algorithm needs no change.
+    Holds if the literal run's interval lies below `rate` plus the slack for the logarithm; holds
+    with the change if the changed run's does; fails if both lie above; else it is undecided. The
+    literal run may be the changed one, where the paper's algorithm needs no change.
     """
-    first, second = tail_exponent(literal), tail_exponent(changed)
+    first = tail_exponent(literal)
+    second = first if changed is literal else tail_exponent(changed)
     verdict = rate_verdict(first, second, rate + slack)
     chosen = first if verdict == "holds" else second
     return Claim(
@@ -51,10 +52,12 @@ def rate_claim(
 
 
 def rate_verdict(literal: Exponent, changed: Exponent, limit: float) -> Verdict:
-    """Compare the upper ends of the intervals with the limit."""
+    """Compare the intervals with the limit; one that spans it decides nothing."""
     if literal.high <= limit:
         return "holds"
-    return "holds with the stated change" if changed.high <= limit else "fails"
+    if changed is not literal and changed.high <= limit:
+        return "holds with the stated change"
+    return "fails" if min(literal.low, changed.low) > limit else "not testable"
 
 
 def describe(exponent: Exponent) -> str:

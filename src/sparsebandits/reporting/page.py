@@ -22,7 +22,7 @@ code { font-size: .88em; background: var(--band); padding: .1em .3em; border-rad
 nav a { display: inline-block; margin: 0 .8rem .3rem 0; }
 a { color: #00568a; }
 figure { margin: 1rem 0 1.6rem; }
-figure svg { width: 100%; height: auto; display: block; }
+figure svg { max-width: 100%; height: auto; display: block; }
 figcaption { color: var(--soft); font-size: .9rem; margin-top: .3rem; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { text-align: left; vertical-align: top; padding: .5rem .6rem;
@@ -44,6 +44,7 @@ footer { color: var(--soft); padding-bottom: 3rem; }
 @media (max-width: 46rem) {
   td, th { display: block; border: 0; padding: .15rem 0; }
   tr { display: block; border-bottom: 1px solid var(--line); padding: .6rem 0; }
+  figure svg { max-width: none; width: auto; height: 19rem; }
   thead { display: none; } td:first-child, .verdict { white-space: normal; }
 }
 @media print { nav { display: none; } body { font-size: 11pt; } h2 { break-after: avoid; }
@@ -94,7 +95,7 @@ def _header(summary: dict[str, Any], experiments: list[dict[str, Any]]) -> str:
     if any(claim["experiment"] == "lemmas" for claim in summary["claims"]):
         links += '<a href="#lemmas">Lemmas and propositions</a>'
     quick = (
-        '<p class="quick">Quick run: few trials and short horizons. It shows that everything works; '
+        '<p class="quick">Quick run: few trials, short horizons. It shows that everything works; '
         "its verdicts are not the paper's. Run <code>make reproduce</code> for those.</p>"
         if summary["quick"]
         else ""
@@ -138,7 +139,8 @@ def _figure(out: Path, figure: dict[str, Any]) -> str:
     )
     label = html.escape(figure["label"])
     return (
-        f"<figure>{inner}<figcaption>{title}. In the paper: <code>{label}</code>. {files}."
+        f'<figure><div class="scroll">{inner}</div><figcaption>'
+        f"{title}. In the paper: <code>{label}</code>. {files}."
         "</figcaption></figure>"
     )
 

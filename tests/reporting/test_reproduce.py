@@ -1,0 +1,172 @@
+"""`reproduce --quick` end to end, and the page in a real browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sparsebandits.experiments.claim import VERDICTS
+from sparsebandits.experiments.table import EXPERIMENTS
+
+FIGURES_OF_THE_PAPER = {
+    "fig:case4",
+    "fig:ellipsoid pro",
+    "fig:app_basis_actions",
+    "fig:app_support_recovery",
+    "fig:case1_app",
+    "fig:case2_app",
+    "fig:case3_app",
+    "fig:video_rec",
+}
+CLAIM_LABELS = {
+    "lemma:ols-bound-hp",
+    "lemma:stopping_condition_l2ball",
+    "lemma:general_consistency",
+    "lemma:C_0",
+    "eqn:lipschitz_valuefunction",
+    "eqn:lipschitz_gradient",
+    "prop:l2_exact_solution",
+    "prop:submodularity_general",
+    "thm:regret_adaptive",
+    "thm:regret_general",
+    "thm:regret_general_compact",
+    "fig:app_basis_actions",
+    "fig:app_support_recovery",
+}
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    code = "from sparsebandits.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, "reproduce", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("report")
+    done = command("--quick", "--workers", 1, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "claims" in done.stdout
+    return out
+
+
+@pytest.fixture(scope="module")
+def summary(report: Path) -> Any:
+    return json.loads((report / "summary.json").read_text())
+
+
+def test_every_figure_of_the_paper_is_there(report: Path, summary: Any) -> None:
+    assert {figure["label"] for figure in summary["figures"].values()} >= FIGURES_OF_THE_PAPER
+    for name in summary["figures"]:
+        for path in (f"figures/{name}.svg", f"figures/{name}.png", f"curves/{name}.csv"):
+            assert (report / path).stat().st_size > 1000, path
+
+
+def test_figures_state_what_was_run(summary: Any) -> None:
+    for figure in summary["figures"].values():
+        notes = " ".join(figure["notes"])
+        assert "seed 0" in notes
+        assert "trials" in notes
+        assert re.search("exact optimum|greedy on theta", notes)
+        assert re.search("scale", notes)
+    assert "never locks" in " ".join(summary["figures"]["l2-ball"]["notes"])
+
+
+def test_every_claim_has_a_verdict_and_a_number(summary: Any) -> None:
+    claims = summary["claims"]
+    assert {claim["label"] for claim in claims} >= CLAIM_LABELS
+    assert len({claim["id"] for claim in claims}) == len(claims)
+    for claim in claims:
+        assert claim["verdict"] in VERDICTS
+        assert any(character.isdigit() for character in claim["measured"])
+        assert claim["statement"].endswith(".")
+    assert {"version", "packages", "seed", "seconds", "machine", "python"} <= set(summary)
+
+
+def test_running_again_takes_everything_from_the_cache(report: Path, summary: Any) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (report / "cache").iterdir()}
+    assert command("--quick", "--workers", 2, "--out", report).returncode == 0
+    after = {path: path.stat().st_mtime_ns for path in (report / "cache").iterdir()}
+    assert after == before
+    again = json.loads((report / "summary.json").read_text())
+    assert again["claims"] == summary["claims"]
+
+
+def test_some_ids_json_and_bad_input(tmp_path: Path) -> None:
+    done = command("l1-ball", "--quick", "--workers", 1, "--out", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["experiments"] == ["l1-ball"]
+    assert set(json.loads(done.stdout)["figures"]) == {"l1-ball"}
+    wrong = command("l3-ball", "--out", tmp_path)
+    assert wrong.returncode == 2
+    assert "Unknown experiment 'l3-ball'" in wrong.stderr
+    for name in EXPERIMENTS:
+        assert name in wrong.stderr
+
+
+def browser() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert found, "The page is checked in Chromium: run `make browser`, or install chromium."
+    return found
+
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--hide-scrollbars",
+)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_opens_from_disk_without_network_or_errors(
+    report: Path, tmp_path: Path, width: int
+) -> None:
+    log, picture = tmp_path / "net.json", tmp_path / "page.png"
+    done = subprocess.run(
+        [
+            browser(),
+            *FLAGS,
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--log-net-log={log}",
+            "--enable-logging=stderr",
+            f"--window-size={width},2000",
+            f"--screenshot={picture}",
+            f"file://{report / 'index.html'}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert picture.stat().st_size > 20_000, done.stderr
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert console == []
+    # The page itself is read from disk: whatever is fetched over a network would be listed here.
+    urls = set(re.findall(r'"url":"(https?://[^"]+)"', log.read_text(errors="replace")))
+    assert not {url for url in urls if "google" not in url}
+
+
+def test_the_page_needs_nothing_beside_it(report: Path) -> None:
+    page = (report / "index.html").read_text()
+    assert "<script" not in page
+    assert not re.search(r'(src|href)="https?://', page)
+    assert not re.search(r"@import|url\((?!#)", page.split("</style>")[0])
+    assert page.count("<figure>") == 9
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))

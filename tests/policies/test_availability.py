@@ -150,6 +150,29 @@ def test_exploitation_takes_the_best_of_what_is_left_and_then_returns(make: Make
     assert learner.support == support
 
 
+def test_a_planned_action_that_fits_is_played_as_planned() -> None:
+    """A reward that comes late changes theta_hat, and not the plan of this cycle."""
+    learner = apsee().start()
+    while learner.support is None:
+        play(learner, 1)
+    late: Decision | None = None
+    while True:
+        decision = learner.ask()
+        if decision.phase == "exploit":
+            break
+        if late is None:
+            late = decision
+        else:
+            learner.tell(decision, reward_of(decision))
+    assert late is not None
+    before = learner.theta_hat
+    learner.tell(late, 50.0)
+    assert not np.allclose(np.asarray(learner.theta_hat), np.asarray(before))
+    kept = learner.ask(available=[0, 2, 3])
+    assert (kept.phase, kept.cycle) == ("exploit", decision.cycle)
+    np.testing.assert_array_equal(kept.action, decision.action)
+
+
 def test_masked_exploitations_count_as_steps_of_the_phase() -> None:
     learner = compact(schedule=lambda cycle: 3).start()
     play(learner, DIM)

@@ -110,6 +110,31 @@ def test_a_cycle_is_the_basis_and_then_m_c_steps_of_one_action(make: Make) -> No
     assert exploited == [0] * (first - 1) + planned[first - 1 :]
 
 
+@pytest.mark.parametrize("make", [lambda: apsee(), lambda: apsee_g(confidence_scale=0.1)])
+def test_after_the_lock_the_support_stays_and_the_response_to_theta_hat_is_played(
+    make: Make,
+) -> None:
+    """The rewards change their mind: the support may not, the action on it must."""
+    policy = make()
+    learner = policy.start()
+    play(learner, 60)
+    support = learner.support
+    assert support is not None
+    opposite = THETA.copy()
+    opposite[[i for i in range(DIM) if i not in support]] = 30.0
+    exploited = 0
+    for _ in range(200):
+        decision = play(learner, 1, theta=opposite)[0].decision
+        theta = learner.estimate_in_use
+        assert theta is not None
+        if decision.phase == "exploit":
+            expected = policy.action_set.best_response(theta, support)
+            np.testing.assert_array_equal(decision.action, expected)
+            exploited += 1
+    assert exploited > 100
+    assert policy.support_of(np.asarray(theta)) != support == learner.support
+
+
 @every_policy
 def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     first, second = make().start(seed=7), make().start(seed=7)

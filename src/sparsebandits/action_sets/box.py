@@ -84,7 +84,7 @@ class Box(ActionSet):
 
     def marginals(self, theta: FloatArray) -> SortableMarginals:
         """Return each coordinate's own earnings, whatever was picked."""
-        return SortableMarginals(self.scores(theta), 1.0, 1.0)
+        return SortableMarginals(self.scores(theta) * self.available, 1.0, 1.0)
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         earning = np.where(theta > 0, self.upper[indices], self.lower[indices])

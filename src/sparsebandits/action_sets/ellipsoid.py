@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from sparsebandits.action_sets.base import ActionSet
-from sparsebandits.action_sets.marginals import Marginals
+from sparsebandits.action_sets.marginals import Marginals, before
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
 
@@ -104,7 +104,7 @@ class Ellipsoid(ActionSet):
 
     def marginals(self, theta: FloatArray) -> Marginals:
         """Gains by a growing partial Cholesky factor: O(dim * k) at step k."""
-        return EllipsoidMarginals(self.matrix, theta)
+        return EllipsoidMarginals(self.matrix, theta, self.available)
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         if indices.ndim == 1:
@@ -220,23 +220,21 @@ class EllipsoidMarginals(Marginals):
 
     With G picked, let r_v = theta_v - A_vG A_G^-1 theta_G and s_v = A_vv - A_vG A_G^-1 A_Gv. Then
     h(G + v)^2 = h(G)^2 + r_v^2 / s_v. Adding a pick appends one row to the partial Cholesky factor
-    of A and updates r and s: O(dim * k) for the k-th pick, never a solve per candidate.
+    of A and updates r and s: O(dim * k) for the k-th pick, never a solve per candidate. An infinite
+    s keeps a coordinate out.
     """
 
-    def __init__(self, matrix: FloatArray, theta: FloatArray) -> None:
+    def __init__(self, matrix: FloatArray, theta: FloatArray, available: BoolArray) -> None:
         self._matrix = matrix
+        self._lanes = np.arange(theta.shape[0])
         self._factor = np.empty((4, *theta.shape))
         self._size = 0
         self._residual = theta.copy()
         diagonal = np.diag(matrix)
-        self._schur = np.tile(diagonal, (theta.shape[0], 1))
-        self._floor = 1e-13 * diagonal
-        self._squared = np.zeros((theta.shape[0], 1))
-        # Tiny and not 0, so that 0 is never divided by 0; it is lost in rounding otherwise.
-        self._root = np.full_like(self._squared, _TINY)
-        self._lanes = np.arange(theta.shape[0])
+        self._schur = np.tile(np.where(available, diagonal, np.inf), (theta.shape[0], 1))
+        self._least = 1e-13 * diagonal
         # A residual this small is rounding: the coordinate adds nothing.
-        self._noise = 1e-28 * (theta**2 / diagonal).max(axis=-1, keepdims=True)
+        self.floor = 1e-28 * (theta**2 / diagonal).max(axis=-1)
 
     def keys(self) -> FloatArray:
         """Return r^2 / s, the gain in h^2."""
@@ -244,11 +242,11 @@ class EllipsoidMarginals(Marginals):
         keys /= self._schur
         return keys
 
-    def gains(self, keys: FloatArray) -> FloatArray:
+    def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
         """Return sqrt(g + r^2/s) - sqrt(g) without the cancellation of that formula."""
-        gains = keys / (np.sqrt(self._squared + keys) + self._root)
-        gains *= keys > self._noise
-        return np.asarray(gains)
+        squared = before(picked)
+        # The last term is lost in rounding, but where 0 would be divided by 0.
+        return np.asarray(keys / (np.sqrt(squared + keys) + np.sqrt(squared) + _TINY))
 
     def add(self, picks: IntArray) -> None:
         """Append the pick's row to the factor; update residuals and Schur complements."""
@@ -261,11 +259,9 @@ class EllipsoidMarginals(Marginals):
         else:
             self._add_all(picks)
         self._size += 1
-        self._root = np.sqrt(self._squared)
-        self._root += _TINY
         # Rounding can push the Schur complement of a near-duplicate below 0; its gain is then 0
         # because its residual is noise too.
-        np.maximum(self._schur, self._floor, out=self._schur)
+        np.maximum(self._schur, self._least, out=self._schur)
 
     def _add_one(self, lane: int, pick: int) -> None:
         """Update one lane with few operations on long vectors."""
@@ -275,12 +271,12 @@ class EllipsoidMarginals(Marginals):
             return
         earlier = self._factor[: self._size, lane]
         np.subtract(self._matrix[pick], earlier[:, pick] @ earlier, out=row)
-        root = math.sqrt(self._schur[lane, pick])
+        schur, residual = self._schur[lane], self._residual[lane]
+        root = math.sqrt(schur[pick])
         row /= root
-        coefficient = self._residual[lane, pick] / root
-        self._squared[lane, 0] += coefficient * coefficient
-        self._residual[lane] -= coefficient * row
-        self._schur[lane] -= np.square(row)
+        residual -= (residual[pick] / root) * row
+        schur -= np.square(row)
+        schur[pick] = np.inf
 
     def _add_all(self, picks: IntArray) -> None:
         """Update all lanes at once, each operation over many short vectors."""
@@ -296,7 +292,8 @@ class EllipsoidMarginals(Marginals):
             row[stopped] = 0.0
             coefficient[stopped] = 0.0
         self._factor[self._size] = row
-        self._squared += np.square(coefficient)[:, None]
         self._residual -= coefficient[:, None] * row
         np.square(row, out=row)
         self._schur -= row
+        moved = ~stopped
+        self._schur[lanes[moved], picks[moved]] = np.inf

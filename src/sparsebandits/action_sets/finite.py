@@ -124,7 +124,7 @@ class _FiniteMarginals(Marginals):
         np.maximum.at(best, (rows, coordinates), self._values[rows, points])
         return np.asarray(best - current.reshape(n, 1))
 
-    def gains(self, keys: FloatArray) -> FloatArray:
+    def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
         """Return the keys: they are the gains."""
         return keys
 

@@ -70,7 +70,7 @@ class LpBall(ActionSet):
 
     def marginals(self, theta: FloatArray) -> SortableMarginals:
         """Closed-form gains of the q-norm."""
-        return SortableMarginals(self.scores(theta), self._q, self.radius)
+        return SortableMarginals(self.scores(theta) * self.available, self._q, self.radius)
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         size = np.abs(theta)

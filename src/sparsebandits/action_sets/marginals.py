@@ -18,24 +18,39 @@ if TYPE_CHECKING:
 class Marginals(ABC):
     """The gains of every coordinate for n parameters at once.
 
-    Candidates are compared by `keys`, which order them as their gains do and cost less; a gain is
-    worked out only for the few keys that matter.
+    Candidates are compared by `keys`, which order them as their gains do and cost less; the gains
+    themselves are worked out once, at the end, for the keys that matter.
     """
+
+    floor: FloatArray | float = 0.0
+    """Keys at or below it, (n,), are a gain of 0 up to rounding."""
 
     @abstractmethod
     def keys(self) -> FloatArray:
         """Return, as a fresh (n, dim) array, numbers >= 0 that increase with rho(v; theta).
 
-        Entries of coordinates that were picked mean nothing.
+        0 where nothing is gained, and for coordinates that were picked or are not available.
         """
 
     @abstractmethod
-    def gains(self, keys: FloatArray) -> FloatArray:
-        """Return rho(v; theta) for some of the current keys, (n, m); 0 below rounding."""
+    def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
+        """Return rho_k(v; theta) of keys[:, k], seen at step k, given the keys picked before.
+
+        Parameters
+        ----------
+        picked : (n, steps)
+            The keys of the picks in order.
+        keys : (n, steps)
+        """
 
     @abstractmethod
     def add(self, picks: IntArray) -> None:
         """Add coordinate picks[i] to the support of row i; -1 leaves the row as it is."""
+
+
+def before(steps: FloatArray) -> FloatArray:
+    """Return what had been added up before each step, (n, steps)."""
+    return np.asarray(np.cumsum(steps, axis=1) - steps)
 
 
 class SortableMarginals(Marginals):
@@ -44,7 +59,7 @@ class SortableMarginals(Marginals):
     Parameters
     ----------
     scores : (n, dim)
-        Non-negative.
+        Non-negative; 0 where a coordinate is not available.
     exponent : float
         q in [1, inf].
     scale : float
@@ -58,32 +73,30 @@ class SortableMarginals(Marginals):
         # Scaled to [0, 1], so that no power overflows; greedy picks the largest score first.
         with np.errstate(invalid="ignore"):
             self._scores = np.where(largest > 0, scores / largest, 0.0)
-        self._total = np.zeros_like(largest)
+        self._lanes = np.arange(scores.shape[0])
 
     def keys(self) -> FloatArray:
-        """Return the scores."""
+        """Return the scores that are left."""
         return self._scores.copy()
 
-    def gains(self, keys: FloatArray) -> FloatArray:
+    def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
         """Return (P + s^q)^(1/q) - P^(1/q) without the cancellation of that formula."""
         q = self._exponent
-        if q == 1.0:
+        if q in (1.0, np.inf):
             return np.asarray(self._scale * keys)
-        if q == np.inf:
-            return np.asarray(self._scale * np.maximum(keys - self._total, 0.0))
+        total = before(picked**q)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            relative = np.expm1(np.log1p(keys**q / self._total) / q)
-            grown = self._total ** (1.0 / q) * relative
-        return np.asarray(self._scale * np.where(self._total > 0, grown, keys))
+            relative = np.expm1(np.log1p(keys**q / total) / q)
+            grown = total ** (1.0 / q) * relative
+        return np.asarray(self._scale * np.where(total > 0, grown, keys))
 
     def add(self, picks: IntArray) -> None:
-        """Add the picked score to the sum of powers, or to the maximum."""
-        rows = np.arange(picks.size)
-        added = np.where(picks < 0, 0.0, self._scores[rows, picks])[:, None]
+        """Strike the picks; where only the largest score counts, nothing gains after it."""
+        moved = picks >= 0
         if self._exponent == np.inf:
-            self._total = np.maximum(self._total, added)
+            self._scores[moved] = 0.0
         else:
-            self._total = self._total + added**self._exponent
+            self._scores[self._lanes[moved], picks[moved]] = 0.0
 
 
 class ResolvedMarginals(Marginals):
@@ -107,14 +120,14 @@ class ResolvedMarginals(Marginals):
         rows, places = np.nonzero(self._picked >= 0)
         candidates[rows, self._picked[rows, places]] = False
         rows, coordinates = np.nonzero(candidates)
-        gains = np.zeros(self._theta.shape)
+        keys = np.zeros(self._theta.shape)
         values = self._values_with(rows, coordinates)
         gain = values - self._value[rows]
         # h is monotone in S; what is left below rounding is a gain of zero.
-        gains[rows, coordinates] = np.where(gain > 1e-12 * np.abs(values), gain, 0.0)
-        return gains
+        keys[rows, coordinates] = np.where(gain > 1e-12 * np.abs(values), gain, 0.0)
+        return keys
 
-    def gains(self, keys: FloatArray) -> FloatArray:
+    def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
         """Return the keys: they are the gains."""
         return keys
 

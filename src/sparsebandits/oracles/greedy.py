@@ -29,33 +29,32 @@ def greedy_picks(
     n = theta.shape[0]
     lanes = np.arange(n)
     marginals = action_set.marginals(theta)
-    taken = np.repeat(np.where(action_set.available, 0.0, -np.inf)[None, :], n, axis=0)
-    picks = np.full((n, sparsity), -1, dtype=np.intp)
-    step_gaps = np.full((n, sparsity), np.inf)
-    stopped: BoolArray | None = None
-    leading = np.empty((n, 2))
     usable = int(np.count_nonzero(action_set.available))
     steps = min(sparsity, usable)
+    picks = np.full((n, sparsity), -1, dtype=np.intp)
+    best, second = np.zeros((n, steps)), np.zeros((n, steps))
+    stopped: BoolArray | None = None
     for k in range(steps):
         keys = marginals.keys()
-        keys += taken
-        best = keys.argmax(axis=1)  # line 9: g_k
-        leading[:, 0] = keys[lanes, best]
-        keys[lanes, best] = 0.0
-        np.maximum.reduce(keys, axis=1, out=leading[:, 1])  # line 10: v_second
-        gains = marginals.gains(leading)  # line 8: rho_k(v; theta), where it matters
-        if stopped is not None or gains[:, 0].min() <= 0:
-            ends = gains[:, 0] <= 0
+        pick = keys.argmax(axis=1)  # line 9: g_k
+        best[:, k] = keys[lanes, pick]
+        keys[lanes, pick] = 0.0
+        np.maximum.reduce(keys, axis=1, out=second[:, k])  # line 10: v_second
+        ends = best[:, k] <= marginals.floor
+        if stopped is not None or ends.any():
             stopped = ends if stopped is None else stopped | ends
             if stopped.all():
                 break
-            best = np.where(stopped, -1, best)
-            gains[stopped] = (np.inf, 0.0)
-        step_gaps[:, k] = gains[:, 0] - gains[:, 1]  # line 11: delta_k
-        picks[:, k] = best
+            pick = np.where(stopped, -1, pick)
+        picks[:, k] = pick
         if k + 1 < steps:
-            marginals.add(best)  # line 13: G_k
-            taken[lanes, best] = -np.inf
+            marginals.add(pick)  # line 13: G_k
+    made = picks[:, :steps] >= 0
+    best *= made
+    # Lines 8 and 11: rho_k(v; theta) of the best and the second, and delta_k.
+    delta = marginals.gains(best, best) - marginals.gains(best, second)
+    step_gaps = np.full((n, sparsity), np.inf)
+    step_gaps[:, :steps] = np.where(made, delta, np.inf)
     if steps == usable:
         step_gaps[:, steps - 1] = np.inf  # the last coordinate has no rival
     return picks, step_gaps

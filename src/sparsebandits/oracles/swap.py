@@ -5,7 +5,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.oracles.greedy import finish, greedy_picks
 from sparsebandits.oracles.solution import BatchSolution
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray
 
 _LEAST_GAIN = 1e-10
 """Relative gain below which an exchange is rounding; it also bounds the number of exchanges."""
@@ -50,21 +50,12 @@ def _best_exchange(
     for place in range(width):
         marginals.add(kept[:, place])
     keys = marginals.keys()
-    keys[_unusable(action_set, kept)] = -np.inf
     entering = keys.argmax(axis=1)
     candidates = kept.copy()
     dropped = np.tile(np.arange(width), n)
-    best = np.maximum(keys[lanes, entering], 0.0)  # -inf where nothing is left to enter
-    gaining = marginals.gains(best[:, None])[:, 0] > 0
+    gaining = keys[lanes, entering] > marginals.floor
     candidates[lanes[gaining], dropped[gaining]] = entering[gaining]
     values = action_set.respond_on(repeated, candidates)[1].reshape(n, width)
     exchange = values.argmax(axis=1)
     rows = np.arange(n)
     return candidates.reshape(n, width, width)[rows, exchange], values[rows, exchange]
-
-
-def _unusable(action_set: ActionSet, supports: IntArray) -> BoolArray:
-    used = np.repeat(~action_set.available[None, :], supports.shape[0], axis=0)
-    rows, places = np.nonzero(supports >= 0)
-    used[rows, supports[rows, places]] = True
-    return used

@@ -303,7 +303,7 @@ class PhasedLearner(Learner):
             sigma=sigma,
             confidence=str(policy.confidence),
             confidence_scale=policy.confidence_scale,
-            warning=None if steps is None or locked else self._warning(cycles, gap, steps),
+            warning=None if steps is None else self._warning(cycles, gap, steps),
         )
 
     def _cycles_to_lock(self, gap: float, replications: int) -> float:

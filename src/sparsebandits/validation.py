@@ -59,7 +59,7 @@ def as_number(
         raise InvalidTypeError(f"{name} must be a number, got {describe(value)}.")
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidTypeError(f"{name} must be a number, got {describe(value)}.") from None
     if np.isnan(number) or (np.isinf(number) and not allow_infinite):
         raise InvalidValueError(f"{name} must be a finite number, got {number}.")
@@ -72,7 +72,7 @@ def as_array(name: str, value: Any, *, ndim: int, finite: bool = True) -> FloatA
     """Return a read-only float64 copy of `value` with `ndim` axes, none of them empty."""
     try:
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidTypeError(
             f"{name} must be an array of numbers with {ndim} axes, got {describe(value)}."
         ) from None
@@ -113,7 +113,7 @@ def as_theta(theta: Any, dim: int) -> FloatArray:
     """Return theta as a finite float64 array of shape (..., dim), without a copy if possible."""
     try:
         array = np.asarray(theta, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidTypeError(
             f"theta must be an array of numbers of shape (..., {dim}), got {describe(theta)}."
         ) from None

@@ -11,21 +11,22 @@ import sparsebandits as sb
 from sparsebandits.estimation import PaperBound
 from sparsebandits.experiments import lemmas_estimation
 from sparsebandits.experiments.claim import VERDICTS, Claim
-from sparsebandits.experiments.lemmas import GROUPS, cycles_played, lemma_claims
-from sparsebandits.experiments.lemmas_estimation import (
+from sparsebandits.experiments.lemmas import GROUPS, lemma_claims
+from sparsebandits.experiments.lemmas_estimation import coverage
+from sparsebandits.experiments.lemmas_geometry import displayed_bound
+from sparsebandits.experiments.proofs import cycles_played
+from sparsebandits.experiments.verdicts import (
     CHANGED,
     Share,
     always,
     at_most,
     below_one,
-    coverage,
     levels_off,
     locks_at_most,
     share_claim,
     sometimes,
     with_change,
 )
-from sparsebandits.experiments.lemmas_geometry import displayed_bound
 from sparsebandits.validation import FloatArray
 
 EXPECTED = {

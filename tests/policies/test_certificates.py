@@ -130,7 +130,7 @@ def test_estimated_sigma_starts_unbounded_and_comes_down() -> None:
     certificate = learner.certificate()
     assert certificate.replications == 4
     arms = learner.to_dict()["state"]["arms"]
-    expected = float(sigma_upper(sum(arms["squares"]), 3 * DIM, 0.05, look=3))
+    expected = float(sigma_upper(sum(arms["squares"]), 3 * DIM, 0.05, look=4))
     assert certificate.sigma == pytest.approx(expected)
     assert SIGMA < certificate.sigma < 10 * SIGMA
     assert all(p.decision.phase == "explore" for p in plays)

@@ -8,6 +8,7 @@ from sparsebandits.experiments.curves import Figure
 from sparsebandits.experiments.geometry import Geometry
 from sparsebandits.experiments.lp_balls import LITERAL, scaled, sharper
 from sparsebandits.policies import APSEEG
+from sparsebandits.validation import FloatArray
 
 
 def random_ellipsoid(seed: int = 0) -> Ellipsoid:
@@ -20,6 +21,13 @@ def random_ellipsoid(seed: int = 0) -> Ellipsoid:
     basis *= np.sign(np.diag(triangle))
     matrix = (basis * rng.uniform(0.2, 1.0, DIM)) @ basis.T
     return Ellipsoid((matrix + matrix.T) / 2)
+
+
+def random_matrix(rng: np.random.Generator, dim: int, condition: float) -> FloatArray:
+    """Draw A with lambda_max = 1 and the given condition number, its axes uniformly turned."""
+    turn, upper = np.linalg.qr(rng.standard_normal((dim, dim)))
+    turn = turn * np.sign(np.diag(upper))
+    return np.asarray((turn * np.geomspace(1 / condition, 1, dim)) @ turn.T)
 
 
 GEOMETRY = Geometry(

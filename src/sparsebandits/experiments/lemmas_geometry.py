@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 
 import sparsebandits as sb
+from sparsebandits.experiments.base import DIM, SPARSITY
 from sparsebandits.experiments.claim import Claim
-from sparsebandits.experiments.lemmas_estimation import (
-    DIM,
+from sparsebandits.experiments.ellipsoid import random_matrix
+from sparsebandits.experiments.verdicts import (
     ROUNDING,
-    SPARSITY,
     Share,
     always,
-    random_matrix,
     share_claim,
     sometimes,
     with_change,

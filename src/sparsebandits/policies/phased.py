@@ -177,12 +177,12 @@ class PhasedPolicy(Policy):
     def sigma_bound(self, squares: Any, freedom: Any, cycles: Any) -> FloatArray:
         """Return the sigma of the threshold: the given one, or its upper bound from residuals.
 
-        The bound is looked at once per cycle, from the second on, which has the first residuals.
+        The bound is looked at once for each number of cycles.
         """
         if not isinstance(self.sigma, str):
             return np.asarray(self.sigma, dtype=np.float64)
         spare = split_delta(self.delta, self.sigma)[1]
-        return sigma_upper(squares, freedom, spare, look=np.maximum(np.asarray(cycles) - 1, 1))
+        return sigma_upper(squares, freedom, spare, look=np.maximum(cycles, 1))
 
     def passes(self, gaps: Any, sigma: Any, cycles: Any) -> BoolArray:
         """Return whether the gap test passes after c cycles, with sigma from `sigma_bound`.
@@ -203,7 +203,8 @@ class PhasedPolicy(Policy):
 
         Where every available coordinate fits, all of them are the support and the gap is infinite.
         Where fewer than H coordinates of a sortable set gain, the rest must also be known not to
-        gain: their margin counts as a gap too, and is the gap where none gains at all.
+        gain: their margin counts as a gap too, and is the gap where none gains at all. On other
+        sets no such margin is known, and the gap is 0, the paper's own for gains that tie.
         """
         usable = np.flatnonzero(self.action_set.available)
         if self.sparsity >= usable.size:
@@ -212,11 +213,14 @@ class PhasedPolicy(Policy):
             return everything, np.full(theta.shape[0], np.inf)
         method: Any = self.oracle
         supports, gaps = choose_supports(self.action_set, theta, self.sparsity, method)
-        if self.action_set.is_sortable and not np.isinf(self.action_set.score_exponent):
-            short = np.flatnonzero(supports[:, -1] < 0)
-            if short.size:
-                chosen = np.where(supports[short, 0] < 0, np.inf, gaps[short])
-                gaps[short] = np.minimum(chosen, self.action_set.idle_margin(theta[short]))
+        short = np.flatnonzero(supports[:, -1] < 0)
+        if not short.size:
+            return supports, gaps
+        if not self.action_set.is_sortable:
+            gaps[short] = 0.0
+        elif not np.isinf(self.action_set.score_exponent):
+            chosen = np.where(supports[short, 0] < 0, np.inf, gaps[short])
+            gaps[short] = np.minimum(chosen, self.action_set.idle_margin(theta[short]))
         return supports, gaps
 
     def support_of(self, theta: FloatArray) -> tuple[int, ...]:

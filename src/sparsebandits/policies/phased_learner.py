@@ -133,7 +133,7 @@ class PhasedLearner(Learner):
             return
         supports, gaps = self.policy.verify(theta[None])
         self._tested, self._gap = replications, float(gaps[0])
-        if self.policy.passes(gaps[0], self._sigma(), replications):
+        if self.policy.passes(gaps[0], self._sigma(replications), replications):
             self._support = tuple(int(i) for i in supports[0] if i >= 0)
 
     @property
@@ -272,10 +272,10 @@ class PhasedLearner(Learner):
         )[0]
         return max(self._arms.replications, math.floor(float(smallest) * (1 + 1e-9)))
 
-    def _sigma(self) -> float:
+    def _sigma(self, replications: int) -> float:
         arms = self._arms
         squares, freedom = arms.residual_squares, arms.degrees_of_freedom
-        return float(self.policy.sigma_bound(squares, freedom, arms.replications))
+        return float(self.policy.sigma_bound(squares, freedom, replications))
 
     def certificate(self, horizon: int | None = None) -> Certificate:
         """Say where the gap test stands, and warn if it cannot pass within `horizon` more steps."""
@@ -283,7 +283,7 @@ class PhasedLearner(Learner):
         steps = None if horizon is None else as_integer("horizon", horizon, minimum=1)
         locked = self._support is not None
         replications = self._replications()
-        sigma, threshold, cycles = self._sigma(), math.nan, math.nan
+        sigma, threshold, cycles = self._sigma(replications), math.nan, math.nan
         gap, theta = self._gap, self.theta_hat
         if policy.verifies:
             if replications and theta is not None and not locked:

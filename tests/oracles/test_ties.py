@@ -110,3 +110,24 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(dim: int) -> None:
         alone = sb.sparse_argmax(X, theta[row], 5, "greedy")
         assert (alone.action == batch.actions[row]).all()
         assert (alone.step_gaps == batch.step_gaps[row]).all()
+
+
+@pytest.mark.parametrize("dim", [2**15, 2**15 + 77])
+def test_long_vectors_with_ties_and_few_positive_scores(dim: int) -> None:
+    """The search by pieces agrees with a stable sort, ties across pieces included."""
+    rng = np.random.default_rng(4)
+    rows = np.stack(
+        [
+            rng.standard_normal(dim),
+            rng.integers(0, 4, dim).astype(float),
+            np.where(np.arange(dim) % 9999 == 5, 1.0, 0.0),
+            np.zeros(dim),
+        ]
+    )
+    batch = sb.sparse_argmax_batch(sb.LpBall(dim), rows, 6, "top-h")
+    for row, support, gap in zip(rows, batch.supports, batch.gaps, strict=True):
+        order = np.argsort(-np.abs(row), kind="stable")
+        expected = sorted(i for i in order[:6] if row[i] != 0)
+        assert support[support >= 0].tolist() == expected
+        last = np.abs(row[expected]).min() if expected else 0.0
+        assert gap == last - np.abs(row[order[len(expected)]])

@@ -6,6 +6,7 @@ from sparsebandits.action_sets.budget import Budget
 from sparsebandits.action_sets.ellipsoid import Ellipsoid
 from sparsebandits.action_sets.finite import FiniteSet
 from sparsebandits.action_sets.lp_ball import LpBall
+from sparsebandits.action_sets.marginals import Marginals
 from sparsebandits.action_sets.polytope import Polytope
 from sparsebandits.action_sets.table import ACTION_SETS, action_set_from_dict
 
@@ -17,6 +18,7 @@ __all__ = [
     "Ellipsoid",
     "FiniteSet",
     "LpBall",
+    "Marginals",
     "Polytope",
     "action_set_from_dict",
 ]

@@ -185,6 +185,12 @@ class ActionSet(ABC):
         actions[rows, indices] = chosen
         return actions[:, : self.dim], np.asarray((on_support * chosen).sum(axis=-1))
 
+    def unconstrained_values(self, theta: FloatArray) -> FloatArray:
+        """Return the values without a sparsity constraint for rows of theta, (n,), unchecked."""
+        usable = np.flatnonzero(self.available)
+        on_support = theta[:, usable]
+        return np.asarray((on_support * self._respond(on_support, usable)).sum(axis=-1))
+
     def contains(self, x: Any, *, tolerance: float = 1e-9) -> Any:
         """Whether x, of shape (..., dim), is in X up to a relative `tolerance`."""
         points = np.asarray(x, dtype=np.float64)

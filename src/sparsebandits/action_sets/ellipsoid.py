@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import blas
 
 from sparsebandits.action_sets.base import ActionSet
 from sparsebandits.action_sets.marginals import Marginals, before
@@ -115,6 +116,14 @@ class Ellipsoid(ActionSet):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(squared > 0, solved / np.sqrt(squared), 0.0)
 
+    def unconstrained_values(self, theta: FloatArray) -> FloatArray:
+        """Return ||L^-1 theta||, with L the Cholesky factor on the available coordinates."""
+        if theta.shape[0] > 1:
+            return super().unconstrained_values(theta)
+        usable = np.flatnonzero(self.available)
+        half = blas.dtrsv(self._factor_on(usable), theta[0, usable], lower=1)
+        return np.array([np.linalg.norm(half)])
+
     def _factor_on(self, support: IntArray) -> FloatArray:
         if support.size == self.dim:
             return self._factor
@@ -178,6 +187,14 @@ class Ellipsoid(ActionSet):
 def solve_shared(factor: FloatArray, theta: FloatArray) -> FloatArray:
     """Solve A_S z = theta_S for every row, given the lower Cholesky factor of A_S."""
     width = factor.shape[0]
+    if theta.shape[0] == 1:
+        # LAPACK's cho_solve takes several times as long for one right-hand side. A factor in C
+        # order is, read by columns, the upper one.
+        by_columns = factor.flags.f_contiguous
+        stored = factor if by_columns else factor.T
+        half = blas.dtrsv(stored, theta[0], lower=by_columns, trans=not by_columns)
+        full = blas.dtrsv(stored, half, lower=by_columns, trans=by_columns)
+        return np.asarray(full)[None]
     if theta.shape[0] > _NARROW and width <= _SHORT:
         # Many short rows: LAPACK would start threads for less work than starting them takes.
         solved = theta.copy()
@@ -269,11 +286,16 @@ class EllipsoidMarginals(Marginals):
         if pick < 0:
             row[:] = 0.0
             return
-        earlier = self._factor[: self._size, lane]
-        np.subtract(self._matrix[pick], earlier[:, pick] @ earlier, out=row)
         schur, residual = self._schur[lane], self._residual[lane]
         root = math.sqrt(schur[pick])
-        row /= root
+        if self._size:
+            earlier = self._factor[: self._size, lane]
+            # One call for A_p - earlier' weights, over the root.
+            row[:] = blas.dgemv(
+                -1.0 / root, earlier.T, earlier[:, pick], 1.0 / root, self._matrix[pick]
+            )
+        else:
+            np.divide(self._matrix[pick], root, out=row)
         residual -= (residual[pick] / root) * row
         schur -= np.square(row)
         schur[pick] = np.inf

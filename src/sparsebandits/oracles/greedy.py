@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets import ActionSet, Marginals
 from sparsebandits.oracles.solution import BatchSolution, ascending
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
@@ -27,12 +27,30 @@ def greedy_picks(
 ) -> tuple[IntArray, FloatArray]:
     """Run lines 5-13: the picks in order, (n, H) padded with -1, and the step gaps delta_k."""
     n = theta.shape[0]
-    lanes = np.arange(n)
     marginals = action_set.marginals(theta)
     usable = int(np.count_nonzero(action_set.available))
     steps = min(sparsity, usable)
     picks = np.full((n, sparsity), -1, dtype=np.intp)
     best, second = np.zeros((n, steps)), np.zeros((n, steps))
+    if n == 1:
+        _pick_one(marginals, picks[0, :steps], best[0], second[0])
+    else:
+        _pick_all(marginals, picks[:, :steps], best, second)
+    made = picks[:, :steps] >= 0
+    best *= made
+    # Lines 8 and 11: rho_k(v; theta) of the best and the second, and delta_k.
+    delta = marginals.gains(best, best) - marginals.gains(best, second)
+    step_gaps = np.full((n, sparsity), np.inf)
+    step_gaps[:, :steps] = np.where(made, delta, np.inf)
+    if steps == usable:
+        step_gaps[:, steps - 1] = np.inf  # the last coordinate has no rival
+    return picks, step_gaps
+
+
+def _pick_all(marginals: Marginals, picks: IntArray, best: FloatArray, second: FloatArray) -> None:
+    """Fill in the picks and their keys, (n, steps) each, for all rows at once."""
+    steps = picks.shape[1]
+    lanes = np.arange(picks.shape[0])
     stopped: BoolArray | None = None
     for k in range(steps):
         keys = marginals.keys()
@@ -49,15 +67,22 @@ def greedy_picks(
         picks[:, k] = pick
         if k + 1 < steps:
             marginals.add(pick)  # line 13: G_k
-    made = picks[:, :steps] >= 0
-    best *= made
-    # Lines 8 and 11: rho_k(v; theta) of the best and the second, and delta_k.
-    delta = marginals.gains(best, best) - marginals.gains(best, second)
-    step_gaps = np.full((n, sparsity), np.inf)
-    step_gaps[:, :steps] = np.where(made, delta, np.inf)
-    if steps == usable:
-        step_gaps[:, steps - 1] = np.inf  # the last coordinate has no rival
-    return picks, step_gaps
+
+
+def _pick_one(marginals: Marginals, picks: IntArray, best: FloatArray, second: FloatArray) -> None:
+    """Do the same for one row, (steps,) each, with scalars: what an online learner waits for."""
+    floor = float(np.max(marginals.floor))
+    for k in range(picks.size):
+        keys = marginals.keys()[0]
+        pick = int(keys.argmax())
+        best[k] = largest = keys[pick]
+        keys[pick] = 0.0
+        second[k] = keys.max()
+        if largest <= floor:
+            return
+        picks[k] = pick
+        if k + 1 < picks.size:
+            marginals.add(picks[k : k + 1])
 
 
 def minimum_gaps(action_set: ActionSet, picks: IntArray, step_gaps: FloatArray) -> FloatArray:
@@ -92,6 +117,6 @@ def certify(
     """Bound the optimum by the value without a sparsity constraint; exact where it is attained."""
     if action_set.is_sortable:
         return values, np.ones(values.shape, dtype=np.bool_)
-    dense = np.asarray(action_set.value(theta))
+    dense = action_set.unconstrained_values(theta)
     attained = dense <= values * (1 + 1e-12)
     return np.where(attained, values, dense), attained

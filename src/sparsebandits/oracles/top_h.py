@@ -7,6 +7,9 @@ from sparsebandits.errors import CompositionError
 from sparsebandits.oracles.solution import BatchSolution, ascending
 from sparsebandits.validation import FloatArray, IntArray
 
+_LONG = 2**15
+_PIECE = 2**9
+
 
 def top_h(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
     """Choose the H coordinates with the largest scores, as `prop:l2_exact_solution` does.
@@ -59,6 +62,37 @@ def top_h_supports(
 
 def _largest(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
     """Find the `count` largest positive scores of each row, and the gap below them."""
+    dim = scores.shape[1]
+    if dim >= _LONG and count < dim // (4 * _PIECE):
+        # Row by row, among the few pieces that can hold them.
+        kept = [_contenders(row, count + 1) for row in scores]
+        found = [_among(row[places][None], count) for row, places in zip(scores, kept, strict=True)]
+        picks = [
+            np.where(part[0] < 0, -1, places[part[0]])
+            for part, places in zip(found, kept, strict=True)
+        ]
+        return np.concatenate(picks), np.concatenate([part[1] for part in found])
+    return _among(scores, count)
+
+
+def _contenders(scores: FloatArray, count: int) -> IntArray:
+    """Return ascending indices that include the `count` largest scores, ties and all.
+
+    At least `count` scores reach the count-th largest of the pieces' maxima, so every score that
+    belongs to the largest lies in a piece whose maximum reaches it too.
+    """
+    whole = scores.size // _PIECE * _PIECE
+    tops = scores[:whole].reshape(-1, _PIECE).max(axis=1)
+    if whole < scores.size:
+        tops = np.append(tops, scores[whole:].max())
+    level = np.partition(tops, tops.size - count)[tops.size - count]
+    pieces = np.flatnonzero(tops >= level)
+    places = (pieces[:, None] * _PIECE + np.arange(_PIECE)).ravel()
+    return places if whole == scores.size else places[places < scores.size]
+
+
+def _among(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
+    """Find the `count` largest positive scores by a partition."""
     n, dim = scores.shape
     lanes = np.arange(n)[:, None]
     following = np.full(n, -np.inf)

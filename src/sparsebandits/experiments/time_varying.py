@@ -72,7 +72,7 @@ def _cells(quick: bool) -> list[Cell]:
             horizon=SHORT // 10 if quick else SHORT,
             trials=2 if quick else 10,
             benchmark="exact" if name == "availability" else "greedy",
-            chunk=2,
+            chunk=1,
         )
         for name, environment in _environments().items()
         for kind, (label, changes) in POLICIES.items()

@@ -184,6 +184,7 @@ class TimeVaryingLearner(Learner):
         self._explored = 0
         self._exploit_left: int | None = None
         self._theta: FloatArray | None = None
+        self._information = 0.0  # lambda_min(V) behind that estimate
         self._gap = math.nan
         self._threshold = math.nan
 
@@ -225,6 +226,7 @@ class TimeVaryingLearner(Learner):
                 self._theta = self.theta_hat
                 if self._theta is not None:
                     self._theta.setflags(write=False)
+                    self._information = self._least_information()
                 self._exploit_left = steps if self._theta is not None else 0
             if self._exploit_left:
                 return
@@ -252,7 +254,7 @@ class TimeVaryingLearner(Learner):
             return solution.action, True
         norm = max(policy.action_set.norm_bound, current.norm_bound)
         self._gap = solution.gap
-        self._threshold = policy.threshold(self._least_information(), norm)
+        self._threshold = policy.threshold(self._information, norm)
         return solution.action, solution.gap > self._threshold
 
     def _least_information(self) -> float:
@@ -319,6 +321,7 @@ class TimeVaryingLearner(Learner):
             "explored": self._explored,
             "exploit_left": self._exploit_left,
             "theta": None if self._theta is None else self._theta.tolist(),
+            "information": repr(self._information),
             "gap": repr(self._gap),
             "threshold": repr(self._threshold),
         }
@@ -339,6 +342,7 @@ class TimeVaryingLearner(Learner):
                     "state.exploit_left must be missing until the exploration is closed and "
                     f"theta known, got {self._exploit_left}."
                 )
+        self._information = read_float(state, "information")
         self._gap = read_float(state, "gap")
         self._threshold = read_float(state, "threshold")
         for record in self._open.values():

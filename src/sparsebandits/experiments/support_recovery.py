@@ -65,9 +65,10 @@ def _cells(quick: bool) -> list[Cell]:
 
 def _locked_share(results: Results, key: str, label: str, style: int) -> Series:
     run = results[key]
+    steps = run.steps[run.steps >= DIM]  # no test before the first cycle is complete
     times = np.where(run.support_correct, run.locked_at, np.inf)
-    share = (times[:, None] <= run.steps[None, :]).mean(axis=0)
-    return Series(label=label, x=run.steps.astype(float), y=share, style=style)
+    share = (times[:, None] <= steps[None, :]).mean(axis=0)
+    return Series(label=label, x=steps.astype(float), y=share, style=style)
 
 
 def _figures(results: Results, seed: int) -> list[Figure]:
@@ -82,8 +83,8 @@ def _figures(results: Results, seed: int) -> list[Figure]:
         for i, name in enumerate(THETAS)
     )
     locks = tuple(
-        _locked_share(results, f"{name}-{kind}", f"{name}, {label}", 2 * j + i)
-        for j, (kind, (label, _)) in enumerate(VARIANTS.items())
+        _locked_share(results, f"{name}-{kind}", f"{name}, {kind}", 2 * j + i)
+        for j, kind in enumerate(VARIANTS)
         for i, name in enumerate(THETAS)
     )
     marks = (

@@ -74,12 +74,13 @@ def _draw_panel(ax: "Axes", panel: Panel) -> None:
         ax.annotate(
             text,
             (x, 0.45 * top),
+            xytext=(-3, 0),
+            textcoords="offset points",
             rotation=90,
             fontsize=7,
-            ha="center",
+            ha="right",
             va="center",
             color="#222222",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
     ax.set_title(panel.title, fontsize=9.5)
     ax.set_xlabel(panel.x_label, fontsize=8.5)

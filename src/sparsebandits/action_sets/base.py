@@ -251,6 +251,8 @@ class ActionSet(ABC):
         return data
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, ActionSet) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:

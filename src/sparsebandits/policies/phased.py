@@ -5,7 +5,6 @@ support, a confidence bound that verifies it, and a schedule that says how long 
 APSEE-G and the compact variant are three choices of those parts.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -260,8 +259,3 @@ class PhasedPolicy(Policy):
             f"sigma={self.sigma}, delta={self.delta:g}, basis={self.exploration.name}, "
             f"oracle={self.oracle}, confidence={self.confidence}{scale})"
         )
-
-    def cycles_within(self, horizon: int) -> int:
-        """How many whole explorations fit into `horizon` steps before the support is locked."""
-        steps = 0 if self.verifies else self.exploitation_steps(1)
-        return max(0, math.floor(horizon / (self.action_set.dim + steps)))

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,21 @@ class Ellipsoid(ActionSet):
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
         # ||L'x|| is the norm in which the set is a unit ball.
         return np.asarray(np.linalg.norm(x @ self._factor, axis=-1) <= 1 + tolerance)
+
+    # ------------------------------------------------------------------ memory
+
+    def remember(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return ``make()``, called once for this object: what an oracle derives from A alone.
+
+        It is no part of the set's identity: neither compared, nor saved, copied or pickled.
+        """
+        if key not in self._cache:
+            # Of two threads that get here, both go on with what the first one made.
+            self._cache.setdefault(key, make())
+        return self._cache[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}
 
     def _parameters(self) -> dict[str, Any]:
         return {"matrix": self.matrix.tolist()}

@@ -90,7 +90,7 @@ def best_subset(
     (0, 2)
     """
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
-    if math.comb(theta.size, sparsity) <= _ENUMERATE_ALL:
+    if is_enumerated(theta.size, sparsity):
         return enumerate_subsets(matrix, theta, sparsity, runner_up=runner_up)
     scaled, target, unit = _rescale(matrix, theta)
     if unit == 0.0:
@@ -99,6 +99,11 @@ def best_subset(
     search = _Search(scaled, target, sparsity, relative_tolerance, runner_up)
     bound = search.run(deadline)
     return search.found.report(unit, bound, search.nodes)
+
+
+def is_enumerated(dim: int, sparsity: int) -> bool:
+    """Whether `best_subset` tries all supports: up to 300,000 of them."""
+    return math.comb(dim, sparsity) <= _ENUMERATE_ALL
 
 
 def enumerate_subsets(
@@ -112,17 +117,29 @@ def enumerate_subsets(
     return found.report(unit, None, math.comb(theta.size, sparsity))
 
 
-def _rescale(matrix: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Scale to unit diagonal and largest abs(theta) one, with the factor that restores g."""
+def scale_matrix(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Scale to unit diagonal; return the matrix and the factors of its rows and columns."""
     diagonal = np.diagonal(matrix)
     if not (diagonal > 0.0).all():
         raise InvalidValueError(
             "best_subset needs a positive definite matrix; its diagonal is not positive."
         )
     scale = 1.0 / np.sqrt(diagonal)
+    return scale[:, None] * matrix * scale, scale
+
+
+def _rescale(matrix: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Scale to unit diagonal and largest abs(theta) one, with the factor that restores g."""
+    scaled, scale = scale_matrix(matrix)
     target = theta * scale
     largest = float(np.abs(target).max())
-    return scale[:, None] * matrix * scale, target / (largest or 1.0), largest**2
+    return scaled, target / (largest or 1.0), largest**2
+
+
+def subset_values(matrix: FloatArray, right: FloatArray, supports: IntArray) -> FloatArray:
+    """Solve for g on each support of (n, H) by itself; `right`, (n, H), is theta there."""
+    block = matrix[supports[:, :, None], supports[:, None, :]]
+    return np.asarray(np.sum(right * np.linalg.solve(block, right[:, :, None])[:, :, 0], axis=1))
 
 
 class _Incumbents:
@@ -141,9 +158,7 @@ class _Incumbents:
     def offer(self, supports: IntArray) -> bool:
         """Evaluate supports, shape (n, H), afresh and keep the best; whether one entered."""
         ordered = np.sort(supports, axis=1)
-        block = self.matrix[ordered[:, :, None], ordered[:, None, :]]
-        right = self.theta[ordered]
-        values = np.sum(right * np.linalg.solve(block, right[:, :, None])[:, :, 0], axis=1)
+        values = subset_values(self.matrix, self.theta[ordered], ordered)
         entered = False
         for row in np.argsort(-values, kind="stable")[: self.wanted + 1]:
             support = tuple(ordered[row].tolist())

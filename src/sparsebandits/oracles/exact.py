@@ -10,9 +10,9 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
-from sparsebandits.oracles.best_subset import best_subset
 from sparsebandits.oracles.mixed_integer import sparse_mixed_integer
 from sparsebandits.oracles.solution import BatchSolution
+from sparsebandits.oracles.subset_table import best_subsets, tabulate
 from sparsebandits.oracles.swap import swap
 from sparsebandits.oracles.top_h import top_h
 from sparsebandits.validation import FloatArray
@@ -35,7 +35,8 @@ class Search:
     """The best value on supports that do not contain `support`; nan if not looked for."""
 
 
-Solver = Callable[[Any, FloatArray, int, float | None, bool], Search]
+Solver = Callable[[Any, FloatArray, int, float | None, bool], list[Search]]
+"""Takes rows of theta, (n, dim), and finds an answer for each of them."""
 
 
 def exact(
@@ -49,8 +50,9 @@ def exact(
     """Prove the best support, or stop at `time_limit` seconds per theta with what is known then.
 
     Closed form where sorting is exact; branch and bound or enumeration on the ellipsoid
-    (`best_subset`); a mixed-integer program on polytopes and budgets; a scan on finite sets;
-    enumeration on anything else while there are at most 20,000 supports.
+    (`best_subset`), with a table kept for the next theta (`subset_table`); a mixed-integer
+    program on polytopes and budgets; a scan on finite sets; enumeration on anything else while
+    there are at most 20,000 supports.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def exact(
         sorted_answer = top_h(action_set, theta, sparsity)
         return BatchSolution(**{**vars(sorted_answer), "method": "exact"})
     solve = SOLVERS[action_set.exact_form]
-    found = [solve(action_set, row, sparsity, time_limit, runner_up) for row in theta]
+    found = solve(action_set, theta, sparsity, time_limit, runner_up)
     supports = np.full((theta.shape[0], sparsity), -1, dtype=np.intp)
     for row, search in enumerate(found):
         supports[row, : len(search.support)] = search.support
@@ -94,21 +96,36 @@ def is_cheap(action_set: ActionSet, sparsity: int) -> bool:
 
 def _quadratic(
     action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-) -> Search:
+) -> list[Search]:
     usable = np.flatnonzero(action_set.available)
-    found = best_subset(
-        action_set.matrix[np.ix_(usable, usable)],
-        theta[usable],
-        min(sparsity, usable.size),
+    size = min(sparsity, usable.size)
+    matrix = action_set.matrix[np.ix_(usable, usable)]
+    searches = best_subsets(
+        matrix,
+        theta[:, usable],
+        size,
+        action_set.remember(("subset table", size), lambda: tabulate(matrix, size)),
         time_limit=time_limit,
         runner_up=runner_up,
     )
-    return Search(
-        support=tuple(usable[list(found.support)].tolist()),
-        upper_bound=math.sqrt(found.squared_bound),
-        proven=found.proven,
-        runner_up=math.sqrt(found.runner_up_squared_value),
-    )
+    return [
+        Search(
+            support=tuple(usable[list(found.support)].tolist()),
+            upper_bound=math.sqrt(found.squared_bound),
+            proven=found.proven,
+            runner_up=math.sqrt(found.runner_up_squared_value),
+        )
+        for found in searches
+    ]
+
+
+def _row_by_row(solve: Callable[[Any, FloatArray, int, float | None, bool], Search]) -> Solver:
+    def solve_rows(
+        action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
+    ) -> list[Search]:
+        return [solve(action_set, row, sparsity, time_limit, runner_up) for row in theta]
+
+    return solve_rows
 
 
 def _linear(
@@ -165,7 +182,7 @@ def _enumerate(
 
 SOLVERS: dict[str, Solver] = {
     "quadratic": _quadratic,
-    "linear": _linear,
-    "finite": _finite,
-    "other": _enumerate,
+    "linear": _row_by_row(_linear),
+    "finite": _row_by_row(_finite),
+    "other": _row_by_row(_enumerate),
 }

@@ -33,6 +33,7 @@ reproduce: install
 benchmark: install
 	$(BIN)/python benchmarks/oracles.py
 	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/policies.py
 
 clean:
 	rm -rf .venv report .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

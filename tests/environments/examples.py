@@ -7,6 +7,7 @@ from sparsebandits.environments import (
     ActionSetSequence,
     AdversarialTheta,
     Alternating,
+    Empirical,
     FixedSet,
     GapTheta,
     Gaussian,
@@ -30,6 +31,8 @@ SUB_GAUSSIAN: list[Noise] = [
     UniformNoise(0.6),
     Rademacher(0.4),
     Heteroscedastic(0.5, norm_bound=2.0, floor=0.3),
+    Empirical([-0.4, 0.1, 2.0, 0.3]),
+    Empirical([-1.0, 0.25, 0.5], counts=[1, 7, 3]),
 ]
 HEAVY: list[Noise] = [StudentT(0.5, degrees=3.0), StudentT(0.5, degrees=1.5)]
 NOISE_EXAMPLES = SUB_GAUSSIAN + HEAVY

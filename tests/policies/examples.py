@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import sparsebandits as sb
-from sparsebandits.policies import Decision, Learner, Policy
+from sparsebandits.policies import POLICIES, AdaptivePolicy, Decision, Learner, Policy
+from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import CASES as SETS
 from tests.contracts.examples import correlated_matrix
@@ -48,6 +49,23 @@ def moving(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.TimeVa
     return sb.TimeVaryingAPSEEG(action_set=chosen, **{"sparsity": 2, "sigma": SIGMA, **keywords})
 
 
+def adaptive(kind: str, action_set: sb.ActionSet | None = None, **keywords: Any) -> AdaptivePolicy:
+    """A policy that decides anew at every step, by its name in the table."""
+    chosen = sb.LpBall(DIM) if action_set is None else action_set
+    policy = POLICIES[kind](action_set=chosen, **{"sparsity": 2, **keywords})
+    assert isinstance(policy, AdaptivePolicy)
+    return policy
+
+
+def box(lower: float = 0.0, dim: int = DIM) -> sb.Box:
+    return sb.Box(np.full(dim, lower), np.linspace(1.0, 0.5, dim))
+
+
+def slates(dim: int = DIM) -> sb.FiniteSet:
+    pairs = 0.7 * (np.eye(dim) + np.eye(dim)[np.roll(np.arange(dim), 1)])
+    return sb.FiniteSet(np.vstack([np.zeros(dim), np.eye(dim), -np.eye(dim), pairs, -pairs]))
+
+
 def _compact_on(factory: Callable[[np.random.Generator, int], sb.ActionSet]) -> Make:
     return lambda: compact(factory(np.random.default_rng(3), DIM))
 
@@ -79,6 +97,58 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: moving(polytope(), schedule="sqrt"),
         lambda: moving(sb.Box(-np.ones(DIM), np.ones(DIM)), schedule="sqrt", oracle="top-h"),
     ],
+    "sparse-thompson": [
+        lambda: adaptive("sparse-thompson"),
+        lambda: adaptive("sparse-thompson", ellipsoid(), oracle="greedy", sigma=SIGMA),
+        lambda: adaptive("sparse-thompson", box(), guarantee=True),
+        lambda: adaptive("sparse-thompson", slates(), guarantee=True, sigma=0.0),
+    ],
+    "lin-ts": [
+        lambda: adaptive("lin-ts"),
+        lambda: adaptive("lin-ts", ellipsoid(), oracle="greedy", sigma=SIGMA, ridge=0.2),
+        lambda: adaptive("lin-ts", box(-1.0), oracle="top-h", scale=2.0),
+        lambda: adaptive("lin-ts", slates(), oracle="swap"),
+    ],
+    "oful": [
+        lambda: adaptive("oful", starts=4, sweeps=3),
+        lambda: adaptive("oful", ellipsoid(), sigma=SIGMA, radius=1.0, starts=3, sweeps=2),
+        lambda: adaptive("oful", box(), maximiser="enumerate", theta_bound=3.0),
+        lambda: adaptive("oful", slates(), maximiser="dani", ridge=0.5, delta=0.2),
+    ],
+    "pege": [
+        lambda: adaptive("pege"),
+        lambda: adaptive("pege", ellipsoid(), basis="block-gaussian", basis_seed=2),
+        lambda: adaptive("pege", box(), schedule="sqrt", use_all_data=True, basis="boundary"),
+    ],
+    "explore-then-commit": [
+        lambda: adaptive("explore-then-commit", horizon=60),
+        lambda: adaptive("explore-then-commit", box(), horizon=10, exploration_steps=9),
+        lambda: adaptive("explore-then-commit", ellipsoid(), horizon=99, basis="designed"),
+    ],
+    "epsilon-greedy": [
+        lambda: adaptive("epsilon-greedy", rate=0.4),
+        lambda: adaptive("epsilon-greedy", ellipsoid(), power=1.0, basis="boundary", ridge=0.1),
+        lambda: adaptive("epsilon-greedy", slates(), rate=0.2),
+    ],
+    "estc": [
+        lambda: adaptive("estc", exploration_steps=20),
+        lambda: adaptive("estc", box(-1.0), horizon=30, sigma=SIGMA, theta_sparsity=1),
+        lambda: adaptive("estc", ellipsoid(), horizon=40, constant=0.5, oracle="greedy"),
+    ],
+    "support-elimination": [
+        lambda: adaptive("support-elimination", sigma=SIGMA),
+        lambda: adaptive("support-elimination", ellipsoid(), basis="block-gaussian"),
+        lambda: adaptive("support-elimination", box(), growth=1.5, refine=True, delta=0.2),
+    ],
+    "csar": [
+        lambda: adaptive("csar", box(), sigma=SIGMA),
+        lambda: adaptive("csar", box(-0.5)),
+        lambda: adaptive("csar", box(-2.0), sigma=1.0, tolerance=0.5, delta=0.3),
+    ],
+    "random-sparse": [
+        lambda: adaptive("random-sparse"),
+        lambda: adaptive("random-sparse", polytope()),
+    ],
 }
 
 CASES: list[tuple[str, Make]] = [
@@ -88,6 +158,14 @@ CASES: list[tuple[str, Make]] = [
 ]
 CASE_IDS = [name for name, _ in CASES]
 MAKERS = [make for _, make in CASES]
+
+SCHEDULED = ("apsee", "apsee-g", "apsee-compact", "time-varying")
+"""The paper's policies: cycles of exploration and exploitation, and a gap test."""
+
+FIRST_OF_EACH: dict[str, Make] = {
+    kind: makers[0] for kind, makers in EXAMPLES.items() if kind not in SCHEDULED
+}
+"""One example of every adaptive kind."""
 
 THETA = np.array([1.0, -0.2, 0.7, 0.1])
 
@@ -157,9 +235,54 @@ def least_squares(plays: Iterable[Play]) -> FloatArray | None:
 def used(policy: Policy, plays: Iterable[Play]) -> list[Play]:
     """The plays whose rewards enter the estimate: explorations, or all of them."""
     everything = isinstance(policy, sb.TimeVaryingAPSEEG) or getattr(policy, "use_all_data", False)
+    everything = everything or prior_of(policy) is not None
     return [play for play in plays if everything or play.decision.phase == "explore"]
+
+
+def prior_of(policy: Policy) -> FloatArray | None:
+    """The diagonal of P of a policy that keeps a ridge regression of all rewards."""
+    if not isinstance(policy, AdaptivePolicy):
+        return None
+    rule = policy.rule([np.random.default_rng(0)])
+    return rule.posterior.prior if isinstance(rule, RidgeRule) else None
+
+
+def can_commit(policy: Policy) -> bool:
+    """Whether the support can become final."""
+    if isinstance(policy, AdaptivePolicy):
+        return policy.rule([np.random.default_rng(0)]).commits
+    return isinstance(policy, (sb.APSEE, sb.APSEEG))
+
+
+LEAST_SQUARES = (*SCHEDULED, "pege", "explore-then-commit")
+"""Kinds whose theta_hat is least squares on `used`, and None until that determines it."""
+
+OWN_ESTIMATE = ("estc", "csar", "random-sparse")
+"""The Lasso, differences of means, none. All other kinds keep a ridge regression."""
+
+
+def expected_estimate(policy: Policy, plays: Iterable[Play]) -> FloatArray | None:
+    """What theta_hat must be after these plays, by a slow way; kinds of `OWN_ESTIMATE` have none.
+
+    Least squares, or the ridge estimate from all rewards, which is 0 before the first.
+    """
+    assert policy.kind not in OWN_ESTIMATE
+    prior = prior_of(policy)
+    if prior is None:
+        return least_squares(used(policy, plays))
+    told = [(play.decision.action, play.reward) for play in plays if play.reward is not None]
+    actions = np.array([action for action, _ in told]).reshape(-1, prior.size)
+    rewards = np.array([reward for _, reward in told])
+    return np.asarray(np.linalg.solve(actions.T @ actions + np.diag(prior), actions.T @ rewards))
 
 
 def through_json(learner: Learner) -> Learner:
     """Save and load."""
     return sb.Learner.from_dict(json.loads(json.dumps(learner.to_dict())))
+
+
+def assert_close(found: FloatArray | None, expected: FloatArray | None) -> None:
+    """Compare two estimates of which one comes from normal equations with a tiny ridge."""
+    assert found is not None
+    assert expected is not None
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)

@@ -9,6 +9,7 @@ import sparsebandits as sb
 from sparsebandits.estimation import sigma_upper
 from tests.policies.examples import (
     DIM,
+    FIRST_OF_EACH,
     SIGMA,
     THETA,
     apsee,
@@ -108,13 +109,17 @@ def test_nothing_to_verify_nothing_to_promise() -> None:
 
 
 def test_a_certificate_does_not_change_the_learner() -> None:
-    for policy in (*VERIFYING, compact(), moving()):
-        learner = policy.start(seed=0)
+    policies: list[sb.Policy] = [*VERIFYING, compact(), moving()]
+    for policy in [*policies, *(make() for make in FIRST_OF_EACH.values())]:
+        learner, calm = policy.start(seed=0), policy.start(seed=0)
         for _ in range(3 * DIM):
             before = learner.to_dict()
-            learner.certificate(horizon=5)
+            first, again = (learner.certificate(horizon=5) for _ in range(2))
+            assert repr(first) == repr(again)
             assert learner.to_dict() == before
             play(learner, 1)
+            play(calm, 1)
+        assert learner.to_dict() == calm.to_dict()
 
 
 def test_estimated_sigma_starts_unbounded_and_comes_down() -> None:

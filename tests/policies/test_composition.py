@@ -15,7 +15,9 @@ from sparsebandits.policies.schedules import SCHEDULES, lengths, make_schedule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
+    FIRST_OF_EACH,
     THETA,
+    adaptive,
     apsee,
     apsee_g,
     compact,
@@ -233,6 +235,13 @@ def test_support_of_says_what_would_be_locked() -> None:
     assert apsee(sparsity=DIM).support_of(np.array([0.1, 0.0, 0.0, 0.0])) == (0, 1, 2, 3)
     with pytest.raises(sb.InvalidTypeError, match="TimeVaryingAPSEEG never locks"):
         moving().support_of(THETA)
+    for make in FIRST_OF_EACH.values():
+        policy = make()
+        best = sb.sparse_argmax(policy.action_set, THETA, 2, "exact")
+        assert policy.support_of(THETA) == best.support
+        for wrong in (THETA[:2], np.full(DIM, np.nan), np.eye(DIM)):
+            with pytest.raises(sb.SparseBanditsError, match="theta"):
+                policy.support_of(wrong)
     with pytest.raises(sb.SparseBanditsError):
         apsee().support_of(np.array([1.0, 2.0]))
 
@@ -246,6 +255,39 @@ def test_parts_that_do_not_fit_in_a_file_say_the_same() -> None:
 
 def test_policies_are_frozen() -> None:
     name = "sigma"
-    for policy in (apsee(), moving()):
+    for policy in (apsee(), moving(), adaptive("lin-ts"), adaptive("sparse-thompson")):
         with pytest.raises(AttributeError, match=re.escape("cannot assign to field 'sigma'")):
             setattr(policy, name, 3.0)
+
+
+@pytest.mark.parametrize("kind", FIRST_OF_EACH)
+def test_wrong_values_are_refused_by_every_adaptive_policy(kind: str) -> None:
+    policy = FIRST_OF_EACH[kind]()
+    right = {key: value for key, value in policy.to_dict().items() if key not in ("kind", "basis")}
+    right["action_set"] = policy.action_set
+    type(policy)(**right)
+    shared = [wrong for wrong in WRONG if wrong[0] in ("sparsity", "action_set", "oracle")]
+    own: list[tuple[str, list[Any]]] = [
+        *(wrong for wrong in WRONG if wrong[0] in ("sigma", "delta", "schedule")),
+        *(wrong for wrong in WRONG_PARTS if wrong[0] in ("basis", "basis_seed")),
+        *((name, [0.0, -1.0, "x", None, float("nan")]) for name in ("scale", "ridge", "rate")),
+        ("power", [0.0, 1.5, "x", None]),
+        ("growth", [1.0, 0.5, "x", None, float("inf")]),
+        ("tolerance", [-1.0, "x", None]),
+        ("horizon", [0, -1, 1.5, "x"]),
+        ("exploration_steps", [0, -1, 1.5, "x"]),
+        ("starts", [1, 1.5, None]),
+        ("sweeps", [-1, 1.5, None]),
+        ("maximiser", ["best", None, 3]),
+        ("radius", [0.0, -1.0, "wide", None]),
+        ("theta_bound", [0.0, -1.0, "x"]),
+    ]
+    names = {name for name, _ in own}
+    assert names & set(policy.to_dict()) or kind == "random-sparse"
+    for name, values in [*shared, *(wrong for wrong in own if wrong[0] in policy.to_dict())]:
+        for value in values:
+            with pytest.raises(sb.SparseBanditsError):
+                type(policy)(**{**right, name: value})
+    if kind != "csar":
+        with pytest.raises(sb.CompositionError, match="Sorting is not exact"):
+            type(policy)(**{**right, "action_set": polytope(), "oracle": "top-h"})

@@ -1,4 +1,4 @@
-"""What every policy promises: feasible sparse actions, honest phases, least squares, same bits."""
+"""What every policy promises: feasible sparse actions, honest phases, its estimate, same bits."""
 
 import math
 
@@ -8,24 +8,42 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.policies import POLICIES
 from tests.policies.examples import (
+    CASES,
     CASE_IDS,
     DIM,
     EXAMPLES,
+    LEAST_SQUARES,
     MAKERS,
+    OWN_ESTIMATE,
+    SCHEDULED,
     SIGMA,
     THETA,
     Make,
+    adaptive,
     apsee,
     apsee_g,
+    assert_close,
+    box,
+    can_commit,
     compact,
-    least_squares,
+    expected_estimate,
     moving,
     play,
     play_late,
-    used,
 )
 
 every_policy = pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
+
+
+def cases_of(*kinds: str) -> pytest.MarkDecorator:
+    """The cases of some kinds."""
+    chosen = [(name, make) for name, make in CASES if name.rpartition("-")[0] in kinds]
+    return pytest.mark.parametrize(
+        "make", [make for _, make in chosen], ids=[name for name, _ in chosen]
+    )
+
+
+ridge_policies = cases_of(*(set(EXAMPLES) - set(LEAST_SQUARES) - set(OWN_ESTIMATE)))
 
 
 def test_every_registered_policy_has_an_example() -> None:
@@ -72,7 +90,7 @@ def test_nothing_is_exploited_before_the_lock_and_the_lock_stays(make: Make) -> 
             assert locked is not None or decision.phase == "explore"
         if decision.phase == "exploit" and locked is not None:
             assert set(np.flatnonzero(decision.action)) <= set(locked)
-    assert verifies or locked is None
+    assert can_commit(policy) or locked is None
 
 
 @pytest.mark.parametrize(
@@ -144,7 +162,15 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     assert first.to_dict() == second.to_dict()
 
 
-@every_policy
+def test_the_families_of_estimates_cover_the_table() -> None:
+    for kind, makers in EXAMPLES.items():
+        for make in makers:
+            learner = make().start(seed=0)
+            is_ridge = kind not in LEAST_SQUARES and kind not in OWN_ESTIMATE
+            assert (learner.theta_hat is not None) == is_ridge
+
+
+@cases_of(*LEAST_SQUARES)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_theta_hat_is_least_squares_on_what_was_told(make: Make, seed: int) -> None:
     policy = make()
@@ -153,13 +179,58 @@ def test_theta_hat_is_least_squares_on_what_was_told(make: Make, seed: int) -> N
     assert learner.support is None
     plays = play_late(learner, 3, seed=seed, lost=0.0)
     plays += play_late(learner, 120, seed=seed + 10)
-    expected = least_squares(used(policy, plays))
+    expected = expected_estimate(policy, plays)
     assert expected is not None
     assert learner.theta_hat is not None
     np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-9, atol=1e-11)
 
 
-@every_policy
+@ridge_policies
+@pytest.mark.parametrize("seed", [1, 2])
+def test_theta_hat_is_the_ridge_estimate_from_all_that_was_told(make: Make, seed: int) -> None:
+    """0 before the first reward, and then of every reward whatever its phase."""
+    policy = make()
+    learner = policy.start(seed=0)
+    np.testing.assert_array_equal(learner.theta_hat, np.zeros(DIM))
+    assert learner.support is None
+    plays = play_late(learner, 1, seed=seed, lost=0.0)
+    for steps in (2, 5, 80):
+        plays += play_late(learner, steps, seed=seed + steps)
+        expected = expected_estimate(policy, plays)
+        assert_close(learner.theta_hat, expected)
+
+
+@cases_of("sparse-thompson", "lin-ts", "oful")
+def test_while_every_reward_is_zero_all_coordinates_are_tried(make: Make) -> None:
+    """Clicks that fail at first: sigma_hat is 0 and so is theta_hat, and all is still to learn."""
+    learner = make().start(seed=0)
+    tried = np.zeros(DIM, dtype=np.bool_)
+    for _ in range(60):
+        decision = learner.ask()
+        assert decision.action.any()
+        tried |= decision.action != 0
+        learner.tell(decision, 0.0)
+    assert tried.all()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: adaptive("estc", exploration_steps=300, sigma=0.01),
+        lambda: adaptive("estc", box(-1.0), exploration_steps=300),
+        lambda: adaptive("csar", box(-1.0), sigma=0.01),
+        lambda: adaptive("csar", box(), sigma=0.01),
+    ],
+)
+def test_the_lasso_and_the_differences_of_means_come_near_theta(make: Make) -> None:
+    learner = make().start(seed=0)
+    assert learner.theta_hat is None
+    play(learner, 400, sigma=0.01)
+    assert learner.theta_hat is not None
+    np.testing.assert_allclose(learner.theta_hat, THETA, atol=0.1)
+
+
+@cases_of(*LEAST_SQUARES)
 def test_theta_hat_is_none_until_every_direction_was_told(make: Make) -> None:
     policy = make()
     learner = policy.start(seed=0)
@@ -181,12 +252,25 @@ def test_what_a_learner_hands_out_cannot_be_used_to_change_it(make: Make) -> Non
     handed = learner.to_dict()
     for pair in handed["state"]["open"]:
         if isinstance(pair[1], list):
+            for inner in pair[1]:
+                if isinstance(inner, list):
+                    inner[:] = [0]
             pair[1][0] = 99.0
+    for value in handed["state"].values():
+        if isinstance(value, list) and value:
+            value[0] = 99.0
     handed["state"]["generator"]["state"] = {}
     for array in (learner.theta_hat, learner.estimate_in_use):
         if array is not None and array.flags.writeable:
             array[:] = 99.0
     assert learner.to_dict() == before
+    saved = learner.to_dict()
+    again = sb.Learner.from_dict(saved)
+    for pair in saved["state"]["open"]:
+        if isinstance(pair[1], list) and isinstance(pair[1][0], list):
+            pair[1][0][:] = []
+            pair[1][1][:] = []
+    assert again.to_dict() == before
 
 
 def test_actions_of_large_bases_are_read_only_too() -> None:
@@ -197,11 +281,25 @@ def test_actions_of_large_bases_are_read_only_too() -> None:
 
 
 def test_own_numbers_of_numpy_are_saved_as_plain_ones() -> None:
-    policies = [
+    policies: list[sb.Policy] = [
         apsee(sparsity=np.int64(2), sigma=np.float32(0.5), delta=np.float64(0.1)),
         apsee(basis_seed=np.int64(2), confidence_scale=np.float32(0.5), use_all_data=np.True_),
         moving(sparsity=np.int64(2), sigma=np.float32(0.5), delta=np.float32(0.1), insist=np.True_),
     ]
+    one, half, yes = np.int64(1), np.float32(0.5), np.True_
+    policies += [
+        adaptive("lin-ts", sparsity=one, sigma=half, scale=half, ridge=half),
+        adaptive("oful", sparsity=one, delta=half, starts=np.int64(3), sweeps=one, radius=half),
+        adaptive("pege", sparsity=one, basis_seed=one, use_all_data=yes),
+        adaptive("explore-then-commit", horizon=np.int64(50), exploration_steps=np.int64(5)),
+        adaptive("epsilon-greedy", rate=half, power=half, ridge=half),
+        adaptive("estc", exploration_steps=np.int64(5), constant=half, theta_sparsity=one),
+        adaptive("support-elimination", delta=half, growth=np.float32(1.5), refine=yes),
+        adaptive("csar", box(), delta=half, tolerance=half, sigma=half),
+        adaptive("random-sparse", sparsity=one),
+        adaptive("sparse-thompson", sparsity=one, sigma=half, guarantee=yes),
+    ]
+    assert {policy.kind for policy in policies} >= set(POLICIES) - set(SCHEDULED)
     for policy in policies:
         learner = policy.start(seed=0)
         assert sb.Learner.from_dict(learner.to_dict()).to_dict() == learner.to_dict()

@@ -1,6 +1,7 @@
 """The edges: everything fits, one coordinate, no noise, no signal, and coordinates that lose."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from sparsebandits.estimation import CONFIDENCE
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
+    FIRST_OF_EACH,
     THETA,
+    adaptive,
     apsee,
     apsee_g,
     compact,
@@ -63,6 +66,8 @@ def test_one_coordinate_for_every_policy() -> None:
         sb.CompactAPSEEG(action_set=sb.Box([-2.0], [1.0]), sparsity=1),
         sb.TimeVaryingAPSEEG(action_set=sb.LpBall(1), sparsity=1, sigma=0.1),
         sb.TimeVaryingAPSEEG(action_set=sb.LpBall(1), sparsity=1, schedule="sqrt"),
+        adaptive("pege", sb.LpBall(1), sparsity=1),
+        adaptive("explore-then-commit", sb.Box([-2.0], [1.0]), sparsity=1, horizon=20),
     ]
     for policy in policies:
         learner = policy.start(seed=0)
@@ -74,6 +79,43 @@ def test_one_coordinate_for_every_policy() -> None:
         for decision in exploited:
             np.testing.assert_allclose(decision.action, best)
         assert learner.ask(available=[0]).action[0] != 0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FIRST_OF_EACH if kind != "random-sparse"])
+@pytest.mark.parametrize("dim", [1, 2])
+def test_adaptive_policies_learn_the_best_of_one_coordinate_and_where_everything_fits(
+    kind: str, dim: int
+) -> None:
+    theta = np.array([-0.7, 0.9])[:dim]
+    needed: dict[str, dict[str, Any]] = {
+        "explore-then-commit": {"horizon": 30},
+        "estc": {"exploration_steps": 10, "sigma": 1e-3},
+        "csar": {"sigma": 1e-3},
+        "support-elimination": {"sigma": 1e-3},
+        "epsilon-greedy": {"rate": 0.2},
+    }
+    box = sb.Box(np.full(dim, -2.0), np.ones(dim))
+    policy = adaptive(kind, box, sparsity=dim, **needed.get(kind, {}))
+    learner = policy.start(seed=0)
+    play(learner, 150, theta=theta)
+    best = box.best_response(theta)
+    exploited = [
+        p.decision for p in play(learner, 40, theta=theta) if p.decision.phase != "explore"
+    ]
+    earned = [float(decision.action @ theta) for decision in exploited]
+    assert np.mean(earned) > 0.9 * float(best @ theta)
+    assert learner.ask(available=[0]).action[0] != 0
+    assert through_json(learner).to_dict() == learner.to_dict()
+
+
+@pytest.mark.parametrize("kind", FIRST_OF_EACH)
+def test_without_signal_adaptive_policies_stay_feasible(kind: str) -> None:
+    policy = FIRST_OF_EACH[kind]()
+    learner = policy.start(seed=0)
+    for played in play(learner, 80, theta=np.zeros(DIM)):
+        assert policy.action_set.contains(played.decision.action)
+    assert learner.theta_hat is None or not learner.theta_hat.any()
+    assert through_json(learner).to_dict() == learner.to_dict()
 
 
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, float("inf")])

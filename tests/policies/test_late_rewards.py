@@ -11,18 +11,24 @@ from sparsebandits.estimation import PaperBound
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
+    FIRST_OF_EACH,
+    OWN_ESTIMATE,
     SIGMA,
     THETA,
     Make,
+    Play,
     apsee,
     apsee_g,
+    assert_close,
     compact,
+    expected_estimate,
     moving,
     play,
     reward_of,
+    through_json,
 )
 
-every_kind = pytest.mark.parametrize(
+every_scheduled = pytest.mark.parametrize(
     "make",
     [
         lambda: apsee(),
@@ -36,7 +42,7 @@ every_kind = pytest.mark.parametrize(
 )
 
 
-@every_kind
+@every_scheduled
 def test_three_cycles_ahead_of_any_reward_is_all_exploration(make: Make) -> None:
     policy = make()
     learner = policy.start(seed=0)
@@ -56,7 +62,7 @@ def test_three_cycles_ahead_of_any_reward_is_all_exploration(make: Make) -> None
     assert learner.open_decisions == ()
 
 
-@every_kind
+@every_scheduled
 def test_a_direction_never_told_is_never_exploited(make: Make) -> None:
     """The reward of the first action of each exploration is lost, for ever."""
     policy = make()
@@ -71,7 +77,7 @@ def test_a_direction_never_told_is_never_exploited(make: Make) -> None:
     assert learner.certificate().replications == 0
 
 
-@every_kind
+@every_scheduled
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_order_of_rewards_does_not_matter(make: Make, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -183,6 +189,79 @@ def test_lost_rewards_delay_the_lock_and_do_not_prevent_it() -> None:
         return decision.cycle
 
     assert lock_cycle(0.0) < lock_cycle(0.5)
+
+
+# ---------------------------------------------------------------------- adaptive policies
+
+every_adaptive = pytest.mark.parametrize("make", FIRST_OF_EACH.values(), ids=FIRST_OF_EACH)
+
+
+# The Lasso is fitted at a certain count, and CSAR drops what comes after its phase.
+@pytest.mark.parametrize("kind", sorted(set(FIRST_OF_EACH) - set(OWN_ESTIMATE)))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_adaptive_estimates_do_not_depend_on_the_order_of_rewards(kind: str, seed: int) -> None:
+    policy = FIRST_OF_EACH[kind]()
+    rng = np.random.default_rng(seed)
+    ordered, shuffled = policy.start(seed=0), policy.start(seed=0)
+    rewards = rng.standard_normal(200)
+    for learner in (ordered, shuffled):
+        play(learner, 2 * DIM)
+        for _ in range(40):
+            learner.ask()
+    told = list(ordered.open_decisions)
+    assert told == list(shuffled.open_decisions)
+    for number in told:
+        ordered.tell(number, float(rewards[number]))
+    for number in rng.permutation(told):
+        shuffled.tell(int(number), float(rewards[number]))
+    assert_close(ordered.theta_hat, shuffled.theta_hat)
+    one, two = ordered.certificate(), shuffled.certificate()
+    assert one.replications == two.replications
+    assert one.sigma == pytest.approx(two.sigma, rel=1e-6, nan_ok=True)
+
+
+@every_adaptive
+def test_many_open_decisions_before_the_first_reward(make: Make) -> None:
+    policy = make()
+    learner = policy.start(seed=0)
+    decisions = [learner.ask() for _ in range(120)]
+    assert [decision.id for decision in decisions] == list(range(1, 121))
+    assert learner.open_decisions == tuple(range(1, 121))
+    assert learner.support is None
+    for decision in decisions:
+        assert policy.action_set.contains(decision.action)
+    learner = through_json(learner)
+    for decision in reversed(decisions):
+        learner.tell(decision.id, reward_of(decision))
+    assert learner.open_decisions == ()
+    if policy.kind not in OWN_ESTIMATE:
+        plays = [Play(decision, reward_of(decision)) for decision in decisions]
+        assert_close(learner.theta_hat, expected_estimate(policy, plays))
+    play(learner, 20)
+
+
+@every_adaptive
+def test_rewards_that_never_come_leave_open_decisions_and_no_trace(make: Make) -> None:
+    """Forgotten or left open: what is learned is what the told ones teach."""
+    policy = make()
+    forgetting, leaving = policy.start(seed=0), policy.start(seed=0)
+    rng = np.random.default_rng(3)
+    plays = []
+    for _ in range(120):
+        one, two = forgetting.ask(), leaving.ask()
+        assert one.action.tobytes() == two.action.tobytes()
+        if rng.random() < 0.4:
+            forgetting.forget(one)
+        else:
+            forgetting.tell(one, reward_of(one))
+            leaving.tell(two, reward_of(two))
+            plays.append(Play(one, reward_of(one)))
+    assert forgetting.open_decisions == ()
+    assert len(leaving.open_decisions) == 120 - len(plays)
+    left, right = forgetting.to_dict()["state"], leaving.to_dict()["state"]
+    assert {**left, "open": None} == {**right, "open": None}
+    if policy.kind not in OWN_ESTIMATE:
+        assert_close(forgetting.theta_hat, expected_estimate(policy, plays))
 
 
 def test_a_thousand_open_decisions() -> None:

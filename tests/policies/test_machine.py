@@ -10,10 +10,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import sparsebandits as sb
-from sparsebandits.policies import Decision, Learner
+from sparsebandits.policies import AdaptiveLearner, Decision, Learner
 from sparsebandits.policies.time_varying import TimeVaryingLearner
 from sparsebandits.validation import FloatArray
-from tests.policies.examples import Make, apsee, apsee_g, compact, moving
+from tests.policies.examples import (
+    FIRST_OF_EACH,
+    Make,
+    adaptive,
+    apsee,
+    apsee_g,
+    box,
+    compact,
+    moving,
+    prior_of,
+)
 
 DIM = 3
 SETTINGS = settings(max_examples=40, stateful_step_count=40, deadline=None, derandomize=True)
@@ -146,8 +156,11 @@ class LearnerMachine(RuleBasedStateMachine):
         before = self.learner.to_dict()
         certificate = self.learner.certificate(horizon)
         assert certificate.locked == (self.learner.support is not None)
-        assert certificate.cycle == self.cycle or not self.open
+        self.check_cycle(certificate)
         assert self.learner.to_dict() == before
+
+    def check_cycle(self, certificate: sb.Certificate) -> None:
+        assert certificate.cycle == self.cycle or not self.open
 
     # ------------------------------------------------------------------ always
 
@@ -260,6 +273,148 @@ class MovingSqrtMachine(MovingMachine):
         assert isinstance(learner, TimeVaryingLearner)
         self.refused(lambda: learner.ask(action_set=current))
 
+
+class AdaptiveMachine(LearnerMachine):
+    """Sets of the step beside masks; all rewards in a ridge regression."""
+
+    everything_counts = True
+    ridged: ClassVar[bool] = True
+    is_final: ClassVar[bool] = True
+    sets: ClassVar[list[sb.ActionSet]] = MovingMachine.sets
+
+    @rule(number=st.integers(0, 2), mask=masks)
+    def ask_on_another_set(self, number: int, mask: list[bool]) -> None:
+        learner, current = self.learner, self.sets[number]
+        assert isinstance(learner, AdaptiveLearner)
+        if not (np.array(mask) & current.available).any():
+            self.refused(lambda: learner.ask(available=mask, action_set=current))
+            self.opened(learner.ask(action_set=current), current)
+        else:
+            decision = learner.ask(available=mask, action_set=current)
+            self.opened(decision, current.restrict(mask))
+
+    @rule(current=st.sampled_from([sb.LpBall(DIM + 1), "x", 3]))
+    def ask_on_nonsense(self, current: Any) -> None:
+        learner = self.learner
+        assert isinstance(learner, AdaptiveLearner)
+        self.refused(lambda: learner.ask(action_set=current))
+
+    def check_cycle(self, certificate: sb.Certificate) -> None:
+        assert certificate.cycle == certificate.replications + 1
+        assert certificate.replications == (len(self.pairs) if self.ridged else 0)
+
+    @invariant()
+    def the_estimate_is_least_squares(self) -> None:
+        """Of the rewards and the prior: no row is needed for each coordinate."""
+        prior = prior_of(self.policy)
+        assert (prior is not None) == self.ridged
+        if prior is None:
+            return
+        actions = np.array([action for action, _ in self.pairs]).reshape(-1, DIM)
+        rewards = np.array([reward for _, reward in self.pairs])
+        found = np.linalg.solve(actions.T @ actions + np.diag(prior), actions.T @ rewards)
+        theta = self.learner.theta_hat
+        assert theta is not None
+        np.testing.assert_allclose(theta, found, rtol=1e-5, atol=1e-7)
+
+    @invariant()
+    def a_lock_is_for_ever(self) -> None:
+        if self.support is not None:
+            assert self.learner.support is not None
+            assert self.learner.support == self.support or not self.is_final
+        self.support = self.learner.support
+
+
+class ThompsonMachine(AdaptiveMachine):
+    make = staticmethod(lambda: adaptive("sparse-thompson", sb.LpBall(DIM), guarantee=True))
+
+
+class LinTSMachine(AdaptiveMachine):
+    make = staticmethod(lambda: adaptive("lin-ts", sb.LpBall(DIM)))
+
+
+class OFULMachine(AdaptiveMachine):
+    make = staticmethod(lambda: adaptive("oful", sb.LpBall(DIM), starts=3, sweeps=2))
+
+
+class EpsilonGreedyMachine(AdaptiveMachine):
+    make = staticmethod(lambda: adaptive("epsilon-greedy", box(dim=DIM), rate=0.3))
+
+
+class EliminationMachine(AdaptiveMachine):
+    make = staticmethod(lambda: adaptive("support-elimination", sb.LpBall(DIM), sigma=0.1))
+
+
+class ESTCMachine(AdaptiveMachine):
+    """Explorations that come after the commitment refine it."""
+
+    make = staticmethod(lambda: adaptive("estc", sb.LpBall(DIM), exploration_steps=8))
+    ridged = False
+    is_final = False
+
+
+class CSARMachine(AdaptiveMachine):
+    make = staticmethod(lambda: adaptive("csar", box(-0.5, DIM), sigma=0.5, tolerance=1.0))
+    ridged = False
+    sets: ClassVar[list[sb.ActionSet]] = [
+        box(0.0, DIM),
+        box(-0.5, DIM).restrict([0, 2]),
+        sb.Box(np.zeros(DIM), np.full(DIM, 0.1)),
+    ]
+
+
+class RandomMachine(AdaptiveMachine):
+    make = staticmethod(lambda: adaptive("random-sparse", sb.LpBall(DIM)))
+    ridged = False
+
+
+class PEGEMachine(AdaptiveMachine):
+    """Least squares on explorations and logs; no posterior."""
+
+    make = staticmethod(lambda: adaptive("pege", sb.LpBall(DIM)))
+    everything_counts = False
+    ridged = False
+
+    @invariant()
+    def the_estimate_is_least_squares(self) -> None:
+        LearnerMachine.the_estimate_is_least_squares(self)
+
+
+class CommitMachine(PEGEMachine):
+    make = staticmethod(lambda: adaptive("explore-then-commit", sb.LpBall(DIM), horizon=20))
+
+
+ADAPTIVE_MACHINES = (
+    ThompsonMachine,
+    LinTSMachine,
+    OFULMachine,
+    EpsilonGreedyMachine,
+    EliminationMachine,
+    ESTCMachine,
+    CSARMachine,
+    RandomMachine,
+    PEGEMachine,
+    CommitMachine,
+)
+
+
+def test_every_adaptive_policy_has_a_machine() -> None:
+    assert {machine.make().kind for machine in ADAPTIVE_MACHINES} == set(FIRST_OF_EACH)
+
+
+for _adaptive in ADAPTIVE_MACHINES:
+    _adaptive.TestCase.settings = settings(SETTINGS, max_examples=12, stateful_step_count=30)
+
+TestThompson = ThompsonMachine.TestCase
+TestLinTS = LinTSMachine.TestCase
+TestOFUL = OFULMachine.TestCase
+TestEpsilonGreedy = EpsilonGreedyMachine.TestCase
+TestElimination = EliminationMachine.TestCase
+TestESTC = ESTCMachine.TestCase
+TestCSAR = CSARMachine.TestCase
+TestRandom = RandomMachine.TestCase
+TestPEGE = PEGEMachine.TestCase
+TestCommit = CommitMachine.TestCase
 
 for _machine in (
     APSEEMachine,

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies import Learner
+from sparsebandits.policies import AdaptiveLearner, Learner
 from tests.policies.examples import (
     DIM,
+    FIRST_OF_EACH,
     Make,
+    adaptive,
     apsee,
     apsee_g,
     compact,
@@ -28,10 +30,10 @@ ONE_OF_EACH: list[Make] = [
     lambda: compact(),
     lambda: moving(confidence_scale=0.05),
     lambda: moving(schedule="sqrt"),
+    *FIRST_OF_EACH.values(),
 ]
-one_of_each = pytest.mark.parametrize(
-    "make", ONE_OF_EACH, ids=["apsee", "all-data", "apsee-g", "compact", "moving", "moving-sqrt"]
-)
+NAMES = ["apsee", "all-data", "apsee-g", "compact", "moving", "moving-sqrt", *FIRST_OF_EACH]
+one_of_each = pytest.mark.parametrize("make", ONE_OF_EACH, ids=NAMES)
 
 
 def _told_twice(learner: Learner) -> None:
@@ -177,19 +179,26 @@ def test_integers_booleans_and_scalars_of_numpy_are_rewards(make: Make) -> None:
 
 def test_a_reward_too_large_for_least_squares_is_refused_with_all_data_too() -> None:
     """The arms and the Gram matrix take a reward both or neither."""
-    for policy in (apsee(), apsee(use_all_data=True), moving()):
+    policies: list[sb.Policy] = [apsee(), apsee(use_all_data=True), moving()]
+    for policy in [*policies, *(make() for make in FIRST_OF_EACH.values())]:
         learner = policy.start(seed=0)
         decision = learner.ask()
         before = learner.to_dict()
         with pytest.raises(sb.InvalidValueError, match="change its unit"):
             learner.tell(decision, 1e150)
         assert learner.to_dict() == before
-    long = apsee(sb.LpBall(DIM, radius=1e120), basis="boundary", use_all_data=True).start()
-    decision = long.ask()
-    before = long.to_dict()
-    with pytest.raises(sb.InvalidValueError, match="change the unit"):
-        long.tell(decision, 1.0)
-    assert long.to_dict() == before
+    huge = sb.LpBall(DIM, radius=1e120)
+    for lengthy in (
+        apsee(huge, basis="boundary", use_all_data=True),
+        adaptive("lin-ts", huge),
+        adaptive("pege", huge, basis="boundary"),
+    ):
+        long = lengthy.start(seed=0)
+        decision = long.ask()
+        before = long.to_dict()
+        with pytest.raises(sb.InvalidValueError, match="change the unit"):
+            long.tell(decision, 1.0)
+        assert long.to_dict() == before
 
 
 @pytest.mark.parametrize("schedule", ["linear", "sqrt"])
@@ -217,6 +226,70 @@ def test_sets_that_do_not_fit_are_refused_without_change(schedule: str, explored
     assert policy.action_set.contains(learner.ask().action)
 
 
+@pytest.mark.parametrize("make", FIRST_OF_EACH.values(), ids=FIRST_OF_EACH)
+@pytest.mark.parametrize("steps", [0, 1, 30])
+def test_adaptive_learners_refuse_sets_and_draws_without_change(make: Make, steps: int) -> None:
+    disturbed, calm = make().start(seed=0), make().start(seed=0)
+    assert isinstance(disturbed, AdaptiveLearner)
+    for learner in (disturbed, calm):
+        play(learner, steps)
+        learner.ask()
+    before = disturbed.to_dict()
+    wrong: list[Any] = [sb.LpBall(DIM + 1), "ball", 3, np.eye(DIM)]
+    if isinstance(disturbed.policy, sb.CSAR):
+        wrong.append(sb.LpBall(DIM))
+    for current in wrong:
+        with pytest.raises(sb.SparseBanditsError):
+            disturbed.ask(action_set=current)
+        assert disturbed.to_dict() == before
+    own = disturbed.policy.action_set
+    with pytest.raises(sb.InvalidValueError, match="No coordinate is left"):
+        disturbed.ask(available=[2, 3], action_set=own.restrict([0, 1]))
+    draws: list[Any] = [0, -1, 1.5, "x", True, None]
+    for count in draws:
+        with pytest.raises(sb.SparseBanditsError, match="draws"):
+            disturbed.certificate(draws=count)
+    assert disturbed.to_dict() == before
+    for one, two in zip(play(disturbed, 10), play(calm, 10), strict=True):
+        assert one.decision.action.tobytes() == two.decision.action.tobytes()
+    assert disturbed.to_dict() == calm.to_dict()
+
+
+class Failing(sb.Box):
+    """A box whose solver breaks down."""
+
+    def _respond(self, theta: Any, indices: Any) -> Any:
+        raise sb.SolverError("out of order")
+
+    def scores(self, theta: Any) -> Any:
+        raise sb.SolverError("out of order")
+
+
+@pytest.mark.parametrize("make", FIRST_OF_EACH.values(), ids=FIRST_OF_EACH)
+@pytest.mark.parametrize("steps", [0, 1, DIM, 2 * DIM, 40])
+def test_a_solver_that_breaks_down_in_a_step_leaves_the_learner_as_it_was(
+    make: Make, steps: int
+) -> None:
+    """The generator goes back too: the next ask has the bits it would have had."""
+    disturbed, calm = make().start(seed=0), make().start(seed=0)
+    assert isinstance(disturbed, AdaptiveLearner)
+    broken = Failing(np.full(DIM, -1.0), np.ones(DIM))
+    for learner in (disturbed, calm):
+        play(learner, steps)
+    before = disturbed.to_dict()
+    for _ in range(3):
+        try:
+            # A basis action may fit, and needs no solver.
+            disturbed.forget(disturbed.ask(action_set=broken))
+        except sb.SolverError:
+            assert disturbed.to_dict() == before
+            continue
+        return
+    for one, two in zip(play(disturbed, 12), play(calm, 12), strict=True):
+        assert one.decision.action.tobytes() == two.decision.action.tobytes()
+    assert disturbed.to_dict() == calm.to_dict()
+
+
 def test_a_schedule_that_returns_nonsense_is_refused_and_not_obeyed() -> None:
     for steps, reason in ((0.5, "must be an integer"), (-1, "at least 0"), (True, "boolean")):
 
@@ -228,6 +301,14 @@ def test_a_schedule_that_returns_nonsense_is_refused_and_not_obeyed() -> None:
             play(learner, 40)
         with pytest.raises(sb.SparseBanditsError, match=r"schedule\(3\)"):
             learner.ask()
+
+
+def test_a_regression_too_large_for_any_machine_is_refused_when_started() -> None:
+    for kind in ("lin-ts", "estc"):
+        needed = {"exploration_steps": 9} if kind == "estc" else {}
+        policy = adaptive(kind, sb.LpBall(10**6), **needed)
+        with pytest.raises(sb.CompositionError, match=r"1000000 x 1000000.*CompactAPSEEG"):
+            policy.start(seed=0)
 
 
 @pytest.mark.parametrize("seed", [-1, "x", 1.5, [1]])

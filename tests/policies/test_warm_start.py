@@ -6,19 +6,24 @@ import pytest
 from sparsebandits.policies import Decision
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
+    CASES,
     DIM,
+    FIRST_OF_EACH,
+    LEAST_SQUARES,
+    OWN_ESTIMATE,
     SIGMA,
     THETA,
     Make,
     Play,
+    adaptive,
     apsee,
     apsee_g,
+    assert_close,
     compact,
-    least_squares,
+    expected_estimate,
     moving,
     play,
     through_json,
-    used,
 )
 
 every_kind = pytest.mark.parametrize(
@@ -30,8 +35,11 @@ every_kind = pytest.mark.parametrize(
         lambda: apsee_g(confidence_scale=0.1),
         lambda: compact(),
         lambda: moving(schedule="sqrt"),
+        lambda: adaptive("pege"),
+        lambda: adaptive("pege", use_all_data=True),
+        lambda: adaptive("explore-then-commit", horizon=60),
     ],
-    ids=["apsee", "block", "all-data", "apsee-g", "compact", "moving"],
+    ids=["apsee", "block", "all-data", "apsee-g", "compact", "moving", "pege", "pege-all", "etc"],
 )
 
 
@@ -60,11 +68,67 @@ def test_theta_hat_is_least_squares_on_logs_and_explorations(make: Make, moment:
         learner.warm_start(actions, rewards)
         plays += as_plays(actions, rewards)
         plays += play(learner, 50, sigma=SIGMA, seed=seed)
-        expected = least_squares(used(policy, plays))
+        expected = expected_estimate(policy, plays)
         assert expected is not None
         assert learner.theta_hat is not None
         np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-8, atol=1e-10)
     assert any(p.decision.phase == "exploit" for p in plays)
+
+
+RIDGE = [
+    (name, make)
+    for name, make in CASES
+    if name.rpartition("-")[0] not in (*LEAST_SQUARES, *OWN_ESTIMATE)
+]
+
+
+@pytest.mark.parametrize("make", [make for _, make in RIDGE], ids=[name for name, _ in RIDGE])
+@pytest.mark.parametrize("moment", [0, 3, 40])
+def test_theta_hat_is_the_ridge_estimate_on_logs_and_plays(make: Make, moment: int) -> None:
+    policy = make()
+    learner = policy.start(seed=0)
+    plays = play(learner, moment, sigma=SIGMA)
+    for seed in (1, 2):
+        actions, rewards = logs(seed, 9)
+        learner.warm_start(actions, rewards)
+        plays += as_plays(actions, rewards)
+        assert learner.certificate().replications == len(plays)
+        plays += play(learner, 25, sigma=SIGMA, seed=seed)
+        expected = expected_estimate(policy, plays)
+        assert_close(learner.theta_hat, expected)
+        assert learner.certificate().replications == len(plays)
+
+
+@pytest.mark.parametrize("make", FIRST_OF_EACH.values(), ids=FIRST_OF_EACH)
+def test_logs_are_taken_by_every_adaptive_policy_at_any_moment(make: Make) -> None:
+    """In one piece or row by row they teach the same, and open no decision."""
+    policy = make()
+    whole, rows = policy.start(seed=0), policy.start(seed=0)
+    for seed, moment in ((1, 0), (2, 7), (3, 40)):
+        for learner in (whole, rows):
+            play(learner, moment)
+        actions, rewards = logs(seed, 12)
+        whole.warm_start(actions.tolist(), rewards.tolist())
+        for action, reward in zip(actions, rewards, strict=True):
+            rows.warm_start(action[None], [reward])
+        assert whole.open_decisions == rows.open_decisions == ()
+        if whole.theta_hat is None:
+            assert rows.theta_hat is None
+        else:
+            assert_close(whole.theta_hat, rows.theta_hat)
+        # From here on rounding may part them.
+        rows = through_json(whole)
+    assert rows.to_dict() == whole.to_dict()
+
+
+def test_logs_in_units_that_sums_cannot_hold() -> None:
+    """One direction, a billion long: its Gram matrix is singular to the last digit."""
+    for make in FIRST_OF_EACH.values():
+        learner = make().start(seed=0)
+        learner.warm_start([[1e9, 1e9, 0.0, 0.0]] * 3, [1.0, 1.0, 1.0])
+        play(learner, 20)
+        assert learner.theta_hat is None or np.isfinite(learner.theta_hat).all()
+        assert through_json(learner).to_dict() == learner.to_dict()
 
 
 @every_kind

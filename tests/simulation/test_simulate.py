@@ -10,6 +10,7 @@ import sparsebandits as sb
 from sparsebandits.policies import POLICIES
 from sparsebandits.simulation import log_spaced_steps, phased_engine
 from tests.contracts.examples import correlated_matrix
+from tests.simulation.test_lanes_engine import MAKERS, own_set
 
 RNG = np.random.default_rng(0)
 SETS: dict[str, sb.ActionSet] = {
@@ -98,8 +99,10 @@ def test_blockwise_equals_stepwise_for_every_noise(noise: Any) -> None:
 
 
 def test_every_policy_of_the_table_is_simulated_somewhere() -> None:
+    """Phased policies and the moving one here, adaptive ones in `test_lanes_engine.py`."""
     used = {type(policy).kind for X in SETS.values() for policy in variants(X)}
-    assert used | {"time-varying"} == set(POLICIES)
+    beside = {make(own_set(name)).kind for name, make in MAKERS.items()}
+    assert used | beside | {"time-varying"} == set(POLICIES)
 
 
 @pytest.mark.parametrize("name", ["l2", "ellipsoid", "box"])
@@ -203,7 +206,7 @@ def test_a_turning_ellipsoid_needs_a_policy_that_follows() -> None:
     run = sb.simulate(following, env, horizon=500, trials=2, seed=0)
     assert run.regret.min() >= -1e-9
     fixed = sb.APSEEG(action_set=sequence.base, sparsity=1, sigma=0.5)
-    with pytest.raises(sb.CompositionError, match="TimeVaryingAPSEEG"):
+    with pytest.raises(sb.CompositionError, match="Use SparseThompson"):
         sb.simulate(fixed, env, horizon=500, trials=1, seed=0)
 
 

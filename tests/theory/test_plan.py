@@ -53,7 +53,7 @@ def test_the_literal_test_cannot_pass_there(papers: Plan) -> None:
     first = papers.advice[0]
     assert "cannot pass" in first
     assert "2.52" in first
-    assert any("Use CompactAPSEEG" in sentence for sentence in papers.advice)
+    assert any("Use SparseThompson" in sentence for sentence in papers.advice)
     assert papers.sharpest.confidence == "pairwise"
     assert "confidence='pairwise'" in papers.advice[1]
 

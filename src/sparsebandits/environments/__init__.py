@@ -1,6 +1,9 @@
 """The worlds that policies play in: action sets over time, theta* and the noise on the reward."""
 
 from sparsebandits.environments.availability import PeriodicAvailability, RandomAvailability
+from sparsebandits.environments.delay import UniformDelay
+from sparsebandits.environments.empirical import Empirical
+from sparsebandits.environments.films import film_recommendation
 from sparsebandits.environments.linear import LinearEnvironment, environment_from_dict
 from sparsebandits.environments.noise import (
     Gaussian,
@@ -44,6 +47,7 @@ __all__ = [
     "ActionSetSequence",
     "AdversarialTheta",
     "Alternating",
+    "Empirical",
     "EnvironmentSession",
     "FixedSet",
     "GapTheta",
@@ -60,8 +64,10 @@ __all__ = [
     "ThetaSampler",
     "TurningEllipsoid",
     "UniformCube",
+    "UniformDelay",
     "UniformNoise",
     "environment_from_dict",
+    "film_recommendation",
     "noise_from_dict",
     "parameter_from_dict",
     "sequence_from_dict",

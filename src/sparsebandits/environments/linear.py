@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet, action_set_from_dict
 from sparsebandits.environments.checks import as_generator
+from sparsebandits.environments.delay import UniformDelay, delay_from_dict
 from sparsebandits.environments.noise import Gaussian, Noise
 from sparsebandits.environments.parameters import ThetaSampler
 from sparsebandits.environments.sequences import ActionSetSequence, FixedSet, as_action_set
@@ -43,6 +44,8 @@ class LinearEnvironment:
         Gaussian(0.5), the paper's, unless given.
     names : sequence of str, optional
         What the coordinates stand for, all different.
+    delay : UniformDelay, optional
+        How late rewards are told in a simulation; at once unless given.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class LinearEnvironment:
     theta_star: FloatArray | ThetaSampler
     noise: Noise
     names: tuple[str, ...] | None
+    delay: UniformDelay | None
 
     def __init__(
         self,
@@ -72,6 +76,7 @@ class LinearEnvironment:
         theta_star: Any,
         noise: Noise = _PAPER_NOISE,
         names: Iterable[str] | None = None,
+        delay: UniformDelay | None = None,
     ) -> None:
         sequence = _as_sequence(action_set, action_sets)
         given: object = noise
@@ -79,11 +84,17 @@ class LinearEnvironment:
             raise InvalidTypeError(
                 f"noise must be a noise such as Gaussian(0.5), got {describe(given)}."
             )
+        late: object = delay
+        if late is not None and not isinstance(late, UniformDelay):
+            raise InvalidTypeError(
+                f"delay must be a delay such as UniformDelay(200), got {describe(late)}."
+            )
         object.__setattr__(self, "action_set", sequence.base)
         object.__setattr__(self, "action_sets", sequence)
         object.__setattr__(self, "theta_star", _as_theta_star(theta_star, sequence.dim))
         object.__setattr__(self, "noise", noise)
         object.__setattr__(self, "names", _as_names(names, sequence.dim))
+        object.__setattr__(self, "delay", delay)
 
     @property
     def dim(self) -> int:
@@ -139,8 +150,10 @@ class LinearEnvironment:
             if self.action_sets.is_fixed
             else {"action_sets": self.action_sets.to_dict()}
         )
+        late = {} if self.delay is None else {"delay": self.delay.to_dict()}
         return {
             **sets,
+            **late,
             "theta_star": theta.to_dict() if isinstance(theta, ThetaSampler) else theta.tolist(),
             "noise": self.noise.to_dict(),
             "names": None if self.names is None else list(self.names),
@@ -150,12 +163,13 @@ class LinearEnvironment:
         return isinstance(other, LinearEnvironment) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.action_sets, self.noise, self.names))
+        return hash((self.action_sets, self.noise, self.names, self.delay))
 
     def __repr__(self) -> str:
         sets: object = self.action_set if self.action_sets.is_fixed else self.action_sets
         theta = self.theta_star if isinstance(self.theta_star, ThetaSampler) else "fixed"
-        return f"LinearEnvironment({sets!r}, theta_star={theta}, noise={self.noise})"
+        late = "" if self.delay is None else f", delay={self.delay}"
+        return f"LinearEnvironment({sets!r}, theta_star={theta}, noise={self.noise}{late})"
 
 
 def environment_from_dict(data: Mapping[str, Any]) -> LinearEnvironment:
@@ -173,6 +187,7 @@ def environment_from_dict(data: Mapping[str, Any]) -> LinearEnvironment:
         "action_set": action_set_from_dict,
         "action_sets": sequence_from_dict,
         "noise": noise_from_dict,
+        "delay": delay_from_dict,
     }
     for key, read in readers.items():
         if key in fields:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from sparsebandits.action_sets import action_set_from_dict
 from sparsebandits.environments.availability import PeriodicAvailability, RandomAvailability
+from sparsebandits.environments.empirical import Empirical
 from sparsebandits.environments.noise import (
     Gaussian,
     Heteroscedastic,
@@ -34,6 +35,7 @@ NOISES: dict[str, type[Noise]] = {
     Rademacher.kind: Rademacher,
     Heteroscedastic.kind: Heteroscedastic,
     StudentT.kind: StudentT,
+    Empirical.kind: Empirical,
 }
 
 PARAMETERS: dict[str, type[ThetaSampler]] = {

@@ -23,6 +23,7 @@ from sparsebandits.estimation.noise_scale import (
 )
 from sparsebandits.estimation.paper_bound import PaperBound
 from sparsebandits.estimation.planning import cycles_to_lock, warmup_cycles
+from sparsebandits.estimation.ridge import RidgeLanes
 from sparsebandits.estimation.support_bound import SupportBound
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "MixtureBound",
     "PairwiseBound",
     "PaperBound",
+    "RidgeLanes",
     "StitchedBound",
     "SupportBound",
     "UnionBound",

@@ -33,7 +33,7 @@ class Decision:
     phase : str
         "explore" or "exploit".
     cycle : int
-        c, from 1.
+        c, from 1; where there are no cycles, the number of the decision.
     """
 
     id: int

@@ -1,6 +1,9 @@
 """How sure a learner is of its support, and whether that can change in time."""
 
+import math
 from dataclasses import dataclass
+
+from sparsebandits.validation import FloatArray
 
 
 @dataclass(frozen=True)
@@ -47,3 +50,33 @@ class Certificate:
     confidence: str
     confidence_scale: float
     warning: str | None = None
+
+
+@dataclass(frozen=True)
+class PosteriorCertificate(Certificate):
+    """What a learner that never locks can say: the posterior behind its next decision.
+
+    Nothing is verified, so `locked` is False, `gap` is that of the estimate (nan where the oracle
+    measures none) and there is no threshold.
+
+    Attributes
+    ----------
+    theta_hat : (dim,) array or None
+        The estimate; None before the first.
+    deviation : (dim,) array or None
+        Its standard deviation per coordinate.
+    best_support : tuple of int or None
+        The support of the best action for the estimate.
+    probability : float
+        The share of draws from the posterior for which that support is the best; nan where there
+        is no posterior. It is a statement about the model (Gaussian noise, a flat prior of the
+        rule's ridge), not a bound that holds for every theta*.
+    draws : int
+        How many were drawn.
+    """
+
+    theta_hat: FloatArray | None = None
+    deviation: FloatArray | None = None
+    best_support: tuple[int, ...] | None = None
+    probability: float = math.nan
+    draws: int = 0

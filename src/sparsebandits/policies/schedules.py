@@ -22,7 +22,16 @@ def square_root(cycle: int) -> int:
     return math.isqrt(cycle)
 
 
-SCHEDULES: dict[str, Schedule] = {"linear": linear, "sqrt": square_root}
+def quadratic(cycle: int) -> int:
+    """m_c = c^2: the exploration is T^(1/3) of all steps; no rate of the paper uses it."""
+    return cycle * cycle
+
+
+SCHEDULES: dict[str, Schedule] = {
+    "linear": linear,
+    "sqrt": square_root,
+    "quadratic": quadratic,
+}
 
 
 def make_schedule(schedule: Any) -> Schedule:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebandits.environments import LinearEnvironment, Noise
+from sparsebandits.exploration import Basis
 from sparsebandits.policies import PhasedPolicy
 from sparsebandits.policies.schedules import lengths
 from sparsebandits.simulation.record import Recorder
@@ -31,6 +32,7 @@ def can_run(policy: object, environment: LinearEnvironment) -> bool:
         isinstance(policy, PhasedPolicy)
         and not policy.use_all_data
         and environment.action_sets.is_fixed
+        and environment.delay is None
     )
 
 
@@ -80,12 +82,17 @@ class _Group:
         self.noise = environment.noise
         self.generators = generators
         self.noise_scale = _action_scales(self.noise, policy)
-        self.optimum = benchmark.earnings(policy.action_set, theta, policy.sparsity)
+        self.optimum, self.wanted = benchmark.best(policy.action_set, theta, policy.sparsity)
         recorder.optimum[trials] = self.optimum
         means = policy.exploration.predict(theta)
         # Regret of the first k exploration actions of a cycle, k = 0..d.
         self.prefix = np.zeros((n, dim + 1))
         np.cumsum(self.optimum[:, None] - means, axis=1, out=self.prefix[:, 1:])
+        # How many of those use exactly the benchmark's support.
+        self.prefix_hits = np.zeros((n, dim + 1), dtype=np.intp)
+        same = _same_supports(policy.exploration, self.wanted)
+        np.cumsum(same, axis=1, out=self.prefix_hits[:, 1:])
+        self.hits = np.zeros(n, dtype=np.intp)
         self.noise_sums = np.zeros((n, dim))
         self.noise_squares = np.zeros((n, dim)) if self.estimates_sigma else None
         self.lock_cycle = np.full(n, np.iinfo(np.intp).max if policy.verifies else 0)
@@ -137,20 +144,25 @@ class _Group:
     def _advance(self, block: _Block) -> None:
         if self.policy.verifies:
             self._lock(block)
-        earned_back = self._exploitation_regret(block)
+        earned_back, optimal = self._exploitation(block)
         planned = lengths(self.policy.exploitation_steps, block.cycles)
         exploits = block.cycles >= self.lock_cycle[block.lanes, None]
         steps = np.where(exploits, planned, 0)  # (n, m)
         ends = self.clock[block.lanes, None] + np.cumsum(self.dim + steps, axis=1)
         per_cycle = self.prefix[block.lanes, -1:] + steps * earned_back
         totals = self.total[block.lanes, None] + np.cumsum(per_cycle, axis=1)
+        hits = self.hits[block.lanes, None] + np.cumsum(
+            self.prefix_hits[block.lanes, -1:] + steps * optimal, axis=1
+        )
         norms = np.linalg.norm(block.errors, axis=-1)
         for row in range(block.lanes.size):
             self._record(
                 block, row, ends[row], steps[row], earned_back[row], totals[row], norms[row]
             )
+            self._record_hits(block.lanes[row], ends[row], steps[row], optimal[row], hits[row])
         self.clock[block.lanes] = ends[:, -1]
         self.total[block.lanes] = totals[:, -1]
+        self.hits[block.lanes] = hits[:, -1]
         self.last_error[block.lanes] = block.errors[:, -1]
         self.last_norm[block.lanes] = norms[:, -1]
 
@@ -187,12 +199,16 @@ class _Group:
         freedom = self.dim * (block.cycles - 1)
         return self.policy.sigma_bound(self.within[rows], freedom[None, :], block.cycles)
 
-    def _exploitation_regret(self, block: _Block) -> FloatArray:
-        """Regret of one exploitation step in each cycle, (n, m); 0 where there is none."""
+    def _exploitation(self, block: _Block) -> tuple[FloatArray, BoolArray]:
+        """Regret of one exploitation step in each cycle, (n, m), and whether its support is best.
+
+        0 and False where there is none.
+        """
         regret = np.zeros((block.lanes.size, block.cycles.size))
+        optimal = np.zeros(regret.shape, dtype=np.bool_)
         rows, places = np.nonzero(block.cycles >= self.lock_cycle[block.lanes, None])
         if not rows.size:
-            return regret
+            return regret, optimal
         lanes = block.lanes[rows]
         estimates = block.errors[rows, places] + self.theta[lanes]
         if self.policy.verifies:
@@ -201,7 +217,8 @@ class _Group:
             actions = self.policy.choose(estimates)
         earned = np.einsum("nd,nd->n", actions, self.theta[lanes])
         regret[rows, places] = self.optimum[lanes] - earned
-        return regret
+        optimal[rows, places] = ((actions != 0) == self.wanted[lanes]).all(axis=1)
+        return regret, optimal
 
     def _record(
         self,
@@ -239,6 +256,22 @@ class _Group:
             )
             self.recorder.overlap[trial, first:last] = self._overlap(lane, errors)
 
+    def _record_hits(
+        self, lane: int, ends: IntArray, steps: IntArray, optimal: BoolArray, hits: IntArray
+    ) -> None:
+        """Read off the share of steps on the best support, as `_record` does the regret."""
+        grid = self.recorder.steps
+        first = int(np.searchsorted(grid, self.clock[lane], side="right"))
+        last = int(np.searchsorted(grid, ends[-1], side="right"))
+        wanted = grid[first:last]
+        place = np.searchsorted(ends, wanted, side="left")
+        offset = wanted - (ends - self.dim - steps)[place]
+        before = hits[place] - self.prefix_hits[lane, -1] - steps[place] * optimal[place]
+        explored = self.prefix_hits[lane, np.minimum(offset, self.dim)]
+        exploited = np.maximum(offset - self.dim, 0) * optimal[place]
+        shares = (before + explored + exploited) / wanted
+        self.recorder.optimal_share[self.trials[lane], first:last] = shares
+
     def _overlap(self, lane: int, errors: FloatArray) -> FloatArray:
         """Return the share of the true support that the oracle finds on each estimate."""
         known = ~np.isnan(errors[:, 0])
@@ -249,6 +282,24 @@ class _Group:
             shared = (found[:, :, None] == truth[truth >= 0]).any(axis=1).sum(axis=1)
             shares[known] = shared / max(1, int((truth >= 0).sum()))
         return shares
+
+
+def _same_supports(basis: Basis, wanted: BoolArray) -> BoolArray:
+    """Return whether b_k uses exactly the coordinates wanted in a row, (n, dim)."""
+    if basis.dim**2 <= _BLOCK:
+        return np.asarray(((basis.actions != 0) == wanted[:, None, :]).all(axis=2))
+    # In high dimension, by the columns of M that are wanted: all b_k that use them, and no more.
+    same = np.zeros(wanted.shape, dtype=np.bool_)
+    for row, chosen in enumerate(wanted):
+        places = np.flatnonzero(chosen)
+        using = np.full(basis.dim, places.size > 0)
+        for place in places:
+            axis = np.zeros(basis.dim)
+            axis[place] = 1.0
+            using &= basis.predict(axis) != 0
+        for k in np.flatnonzero(using):
+            same[row, k] = basis.support(int(k)).size == places.size
+    return same
 
 
 def _action_scales(noise: Noise, policy: PhasedPolicy) -> FloatArray | None:

@@ -1,26 +1,37 @@
 """What a simulation keeps: regret at log-spaced steps, locks, estimation errors."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_integer
 
 
-def log_spaced_steps(horizon: int, points: int = 200) -> IntArray:
+def log_spaced_steps(horizon: int, points: int = 200, checkpoints: Iterable[int] = ()) -> IntArray:
     """Return at most `points` distinct steps from 1 to `horizon`, evenly spaced in the logarithm.
+
+    The steps in `checkpoints` are added where they are missing.
 
     Examples
     --------
     >>> log_spaced_steps(100, points=5).tolist()
     [1, 3, 10, 32, 100]
+    >>> log_spaced_steps(100, points=5, checkpoints=[50]).tolist()
+    [1, 3, 10, 32, 50, 100]
     """
     horizon = as_integer("horizon", horizon, minimum=1)
     points = as_integer("points", points, minimum=1)
     spaced = np.rint(np.geomspace(1, horizon, points)).astype(np.intp)
     spaced[-1] = horizon
-    return np.unique(spaced)
+    added = [as_integer("checkpoints", step, minimum=1) for step in checkpoints]
+    if added and max(added) > horizon:
+        raise InvalidValueError(
+            f"checkpoints must lie within the horizon of {horizon} steps, got {max(added)}."
+        )
+    return np.unique(np.concatenate([spaced, np.array(added, dtype=np.intp)]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +54,16 @@ class Run:
         ||theta_hat - theta*||_2 of the estimate in use after t steps; nan before the first.
     optimum : (trials,) array
         The benchmark's earning per step; nan where the set moves.
+    optimal_share : (trials, points) array
+        The share of the first t steps whose action uses exactly the benchmark's support.
     overlap : (trials, points) array or None
         The share of the true support that the oracle finds on the estimate in use; recorded only
         if asked for by ``track_support=True``.
     label : dict
         What was run: policy, benchmark, alpha, horizon, trials, seed, confidence and its scale.
+    seconds : float
+        Wall time that the simulation took, all trials together: of this machine, and the only
+        number here that is another one when the same run is made again.
     """
 
     steps: IntArray
@@ -56,8 +72,10 @@ class Run:
     support_correct: BoolArray
     theta_error: FloatArray
     optimum: FloatArray
+    optimal_share: FloatArray
     overlap: FloatArray | None = None
     label: dict[str, Any] = field(default_factory=dict)
+    seconds: float = float("nan")
 
     @property
     def locked_share(self) -> float:
@@ -79,9 +97,10 @@ class Recorder:
         self.support_correct = np.zeros(trials, dtype=np.bool_)
         self.theta_error = np.full((trials, steps.size), np.nan)
         self.optimum = np.full(trials, np.nan)
+        self.optimal_share = np.full((trials, steps.size), np.nan)
         self.overlap = np.full((trials, steps.size), np.nan) if track_support else None
 
-    def finish(self, label: dict[str, Any]) -> Run:
+    def finish(self, label: dict[str, Any], seconds: float = float("nan")) -> Run:
         """Freeze what was recorded."""
         return Run(
             steps=self.steps,
@@ -90,6 +109,8 @@ class Recorder:
             support_correct=self.support_correct,
             theta_error=self.theta_error,
             optimum=self.optimum,
+            optimal_share=self.optimal_share,
             overlap=self.overlap,
             label=label,
+            seconds=seconds,
         )

@@ -7,7 +7,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles import Method, sparse_argmax_batch
-from sparsebandits.validation import FloatArray, as_number
+from sparsebandits.validation import BoolArray, FloatArray, as_number
 
 BENCHMARKS = ("exact", "greedy")
 
@@ -38,9 +38,15 @@ class Benchmark:
 
     def earnings(self, action_set: ActionSet, theta: FloatArray, sparsity: int) -> FloatArray:
         """Return the benchmark's earning per step for every row of theta*, (n,)."""
+        return self.best(action_set, theta, sparsity)[0]
+
+    def best(
+        self, action_set: ActionSet, theta: FloatArray, sparsity: int
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return the earnings, (n,), and where the benchmark's action is not zero, (n, dim)."""
         method: Method = "exact" if self.name == "exact" else "greedy"
-        values = sparse_argmax_batch(action_set, theta, sparsity, method).values
-        return np.asarray(self.alpha * values)
+        found = sparse_argmax_batch(action_set, theta, sparsity, method)
+        return np.asarray(self.alpha * found.values), np.asarray(found.actions != 0)
 
     def __str__(self) -> str:
         name = {"exact": "exact optimum", "greedy": "greedy on theta*"}[self.name]

@@ -1,5 +1,6 @@
 """Run policies in an environment over many trials, with shared randomness."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
@@ -7,7 +8,8 @@ import numpy as np
 
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError, InvalidTypeError
-from sparsebandits.policies import PhasedPolicy, Policy
+from sparsebandits.policies import AdaptivePolicy, PhasedPolicy, Policy
+from sparsebandits.simulation.lanes_engine import run_lanes
 from sparsebandits.simulation.phased_engine import can_run, run_phased
 from sparsebandits.simulation.record import Recorder, Run, log_spaced_steps
 from sparsebandits.simulation.regret import Benchmark
@@ -30,6 +32,7 @@ def simulate(
     *,
     alpha: float = 1.0,
     points: int = 200,
+    checkpoints: Sequence[int] = (),
     track_support: bool = False,
     first_trial: int = 0,
     engine: str = "auto",
@@ -48,6 +51,7 @@ def simulate(
     *,
     alpha: float = 1.0,
     points: int = 200,
+    checkpoints: Sequence[int] = (),
     track_support: bool = False,
     first_trial: int = 0,
     engine: str = "auto",
@@ -65,6 +69,7 @@ def simulate(
     *,
     alpha: float = 1.0,
     points: int = 200,
+    checkpoints: Sequence[int] = (),
     track_support: bool = False,
     first_trial: int = 0,
     engine: str = "auto",
@@ -91,12 +96,14 @@ def simulate(
         Multiplies the benchmark, for the alpha-regret of `eqn:def of a-regret`.
     points : int
         How many log-spaced steps are recorded.
+    checkpoints : sequence of int
+        Steps that are recorded besides those.
     track_support : bool
         Whether to record how much of the true support each estimate finds.
     first_trial : int
         The number of the first trial, to split one simulation over several calls.
     engine : {"auto", "stepwise"}
-        "auto" takes the array engine where it applies; "stepwise" always drives ask and tell.
+        "auto" takes the array engine that applies; "stepwise" always drives ask and tell.
     progress : function of (done, total), optional
 
     Examples
@@ -115,7 +122,7 @@ def simulate(
     first_trial = as_integer("first_trial", first_trial, minimum=0)
     seed = as_integer("seed", seed, minimum=0)
     measured = Benchmark(benchmark, alpha)
-    steps = log_spaced_steps(horizon, points)
+    steps = log_spaced_steps(horizon, points, checkpoints)
     for one in policies:
         _check(one, environment)
     done, total = 0, len(policies) * trials * int(steps[-1])
@@ -129,13 +136,17 @@ def simulate(
     numbers = np.arange(first_trial, first_trial + trials)
     runs = []
     for one in policies:
+        started = time.perf_counter()
         theta = np.array([_draw(environment, seed, int(i), one.sparsity) for i in numbers])
         recorder = Recorder(steps, trials, track_support=track_support)
         if engine == "auto" and isinstance(one, PhasedPolicy) and can_run(one, environment):
             run_phased(one, environment, theta, measured, seed, numbers, recorder, advance)
+        elif engine == "auto" and isinstance(one, AdaptivePolicy):
+            run_lanes(one, environment, theta, measured, seed, numbers, recorder, advance)
         else:
             run_stepwise(one, environment, theta, measured, seed, numbers, recorder, advance)
-        runs.append(recorder.finish(_label(one, measured, int(steps[-1]), trials, seed)))
+        label = _label(one, measured, int(steps[-1]), trials, seed)
+        runs.append(recorder.finish(label, time.perf_counter() - started))
     return runs if several else runs[0]
 
 

@@ -7,11 +7,12 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError
-from sparsebandits.policies import Decision, Learner, Policy
+from sparsebandits.policies import AdaptiveLearner, Decision, Learner, Policy
 from sparsebandits.policies.time_varying import TimeVaryingLearner
+from sparsebandits.simulation.late import Mailbox
 from sparsebandits.simulation.record import Recorder
 from sparsebandits.simulation.regret import Benchmark
-from sparsebandits.simulation.streams import Stream, stream, stream_seed
+from sparsebandits.simulation.streams import Stream, learner_seed, stream
 from sparsebandits.validation import FloatArray, IntArray
 
 _NOISE_BLOCK = 4096
@@ -66,50 +67,53 @@ def _run_trial(
         "explore": _NoiseTape(environment, stream(seed, number, Stream.EXPLORATION_NOISE)),
         "exploit": _NoiseTape(environment, stream(seed, number, Stream.EXPLOITATION_NOISE)),
     }
-    learner = policy.start(int(stream_seed(seed, number, Stream.POLICY).generate_state(1)[0]))
+    learner = policy.start(learner_seed(seed, number))
+    mailbox: Mailbox[tuple[Decision, float]] = Mailbox(environment, seed, number)
     fixed = environment.action_sets.is_fixed
 
-    def optimum(action_set: ActionSet) -> float:
-        return float(benchmark.earnings(action_set, theta[None], policy.sparsity)[0])
-
-    best = optimum(environment.action_set) if fixed else np.nan
-    recorder.optimum[trial] = best
-    total, place = 0.0, 0
+    best, wanted = benchmark.best(environment.action_set, theta[None], policy.sparsity)
+    recorder.optimum[trial] = best[0] if fixed else np.nan
+    total, hits, place = 0.0, 0, 0
     for step in range(1, int(recorder.steps[-1]) + 1):
         if fixed:
             decision = learner.ask()
         else:
             current = environment.action_sets.at(step - 1)  # X_1 is at(0)
-            best = optimum(current)
+            best, wanted = benchmark.best(current, theta[None], policy.sparsity)
             decision = _ask_on(learner, current)
         if learner.support is not None and np.isnan(recorder.locked_at[trial]):
             # The test was made on what was known before this step.
             recorder.locked_at[trial] = step - 1
             truth = policy.support_of(theta)
             recorder.support_correct[trial] = learner.support == truth
-        mean = float(theta @ decision.action)
-        total += best - mean
-        learner.tell(decision, mean + tapes[decision.phase].next(decision.action))
+        mean = float(np.einsum("nd,nd->n", decision.action[None], theta[None])[0])  # as in lanes
+        total += float(best[0]) - mean
+        hits += int(((decision.action != 0) == wanted[0]).all())
+        mailbox.post(step, (decision, mean + tapes[decision.phase].next(decision.action)))
+        for told, reward in mailbox.arrivals(step):
+            learner.tell(told, reward)
         if recorder.steps[place] == step:
             recorder.regret[trial, place] = total
+            recorder.optimal_share[trial, place] = hits / step
             estimate = learner.estimate_in_use
             if estimate is not None:
-                recorder.theta_error[trial, place] = float(np.linalg.norm(estimate - theta))
+                error = np.linalg.norm((estimate - theta)[None], axis=1)  # the bits of the lanes
+                recorder.theta_error[trial, place] = float(error[0])
                 if recorder.overlap is not None:
-                    wanted = set(policy.support_of(theta))
-                    found = wanted & set(policy.support_of(estimate))
-                    recorder.overlap[trial, place] = len(found) / max(1, len(wanted))
+                    truth = set(policy.support_of(theta))
+                    found = truth & set(policy.support_of(estimate))
+                    recorder.overlap[trial, place] = len(found) / max(1, len(truth))
             place += 1
 
 
 def _ask_on(learner: Learner, current: ActionSet) -> Decision:
     """Ask a learner for an action on the set of this step."""
-    if isinstance(learner, TimeVaryingLearner):
+    if isinstance(learner, (TimeVaryingLearner, AdaptiveLearner)):
         return learner.ask(action_set=current)
     decision = learner.ask(available=current.available)
     if not current.contains(decision.action):
         raise CompositionError(
             f"{type(learner.policy).__name__} knows one set with items that come and go; its "
-            f"action is outside the set {current!r} of this step. Use TimeVaryingAPSEEG."
+            f"action is outside the set {current!r} of this step. Use SparseThompson."
         )
     return decision

@@ -12,6 +12,8 @@ class Stream(IntEnum):
     EXPLORATION_NOISE = 1
     EXPLOITATION_NOISE = 2
     POLICY = 3
+    ITEM_NOISE = 4
+    DELAY = 5
 
 
 def stream(seed: int, trial: int, purpose: Stream) -> np.random.Generator:
@@ -22,3 +24,8 @@ def stream(seed: int, trial: int, purpose: Stream) -> np.random.Generator:
 def stream_seed(seed: int, trial: int, purpose: Stream) -> np.random.SeedSequence:
     """Return the seed sequence behind `stream`."""
     return np.random.SeedSequence(seed, spawn_key=(trial, int(purpose)))
+
+
+def learner_seed(seed: int, trial: int) -> int:
+    """Return the seed that the learner of a trial is started with."""
+    return int(stream_seed(seed, trial, Stream.POLICY).generate_state(1)[0])

@@ -113,8 +113,9 @@ def _for_share(plan: "Plan", lock: "LockPlan") -> str:
 def _without_a_lock(plan: "Plan") -> list[str]:
     best = plan.sharpest
     sentences = [
-        "Use CompactAPSEEG: it needs no gap and exploits floor(sqrt(c)) steps in every cycle c "
-        "from the first."
+        "Use SparseThompson: it needs no gap, learns while it earns, and had the least regret of "
+        "all that was measured. For the paper's T^(2/3) rate use CompactAPSEEG, which exploits "
+        "floor(sqrt(c)) steps in every cycle c from the first."
     ]
     if plan.gap_median > 0:
         ratio = plan.gap_median / best.threshold

@@ -75,7 +75,15 @@ def _square_root_sum(cycles: int) -> int:
     return (s - 1) * s * (4 * s + 1) // 6 + s * (cycles - s * s + 1)
 
 
-_EXPLOITED: dict[str, Callable[[int], int]] = {"linear": _linear_sum, "sqrt": _square_root_sum}
+def _square_sum(cycles: int) -> int:
+    return cycles * (cycles + 1) * (2 * cycles + 1) // 6
+
+
+_EXPLOITED: dict[str, Callable[[int], int]] = {
+    "linear": _linear_sum,
+    "sqrt": _square_root_sum,
+    "quadratic": _square_sum,
+}
 """Exploitation steps of cycles 1..K together, in closed form for the named schedules."""
 
 

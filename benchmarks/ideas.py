@@ -1,0 +1,199 @@
+"""What each idea for less regret gave: the table of `docs/regret.md`.
+
+    python benchmarks/ideas.py [--trials 300] [--horizon 2000] [--only WORD] [--sets l2,l1]
+
+d = 20, H = 5, sigma = 0.5 and not told, theta* uniform on [-1, 1]^20, the same for every idea, as
+is the noise; regret against the exact optimum, mean and standard error.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+import sparsebandits as sb
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.experiments.scenarios import SCENARIOS
+from sparsebandits.oracles import choose_supports
+from sparsebandits.policies import AdaptivePolicy
+from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
+from sparsebandits.policies.rule import Rule, Tape, normals
+from sparsebandits.policies.thompson_rule import ThompsonRule
+from sparsebandits.validation import FloatArray
+
+
+class Sampling(RidgeRule):
+    """Thompson sampling at every step, with the scale as a function of the step."""
+
+    def __init__(
+        self, policy: AdaptivePolicy, generators: Sequence[np.random.Generator], block: int
+    ) -> None:
+        prior = relative_prior(policy.action_set, 0.1)
+        super().__init__(policy, len(generators), prior, "estimate")
+        self.tape = Tape(generators, policy.action_set.dim, block, normals)
+
+    def scales(self) -> tuple[float, float]:
+        """Return v of the draw that chooses the support, and of the one that is played on it."""
+        return 0.7, 0.7
+
+    def choose(self, current: ActionSet) -> FloatArray:
+        sigma = self.noise_scale()
+        sigma[sigma == 0] = 1.0
+        z = self.tape.next(self.everyone)
+        outer, inner = self.scales()
+        theta = self.posterior.draw(z, outer * sigma)
+        if outer == inner:
+            return self.policy.best_actions(theta, current)
+        supports, _ = choose_supports(current, theta, self.policy.sparsity, "greedy")
+        return current.respond_on(self.posterior.draw(z, inner * sigma), supports)[0]
+
+
+class Narrow(Sampling):
+    def scales(self) -> tuple[float, float]:
+        return 0.5, 0.5
+
+
+class Wide(Sampling):
+    def scales(self) -> tuple[float, float]:
+        return 1.0, 1.0
+
+
+class Growing(Sampling):
+    def scales(self) -> tuple[float, float]:
+        v = float(0.22 * np.sqrt(np.log(2.0 + self.posterior.counts.max())))
+        return v, v
+
+
+class Split(Sampling):
+    def scales(self) -> tuple[float, float]:
+        return 0.5, 1.0
+
+
+class Shipped(ThompsonRule):
+    def __init__(
+        self, policy: AdaptivePolicy, generators: Sequence[np.random.Generator], block: int
+    ) -> None:
+        super().__init__(policy, generators, block, "estimate")
+
+
+class Optimism(Shipped):
+    """Two samples with v = 1, one step uphill, the best index with beta = 0.9 sqrt(log t)."""
+
+    samples, directed, scale, hold = 2, 0, 1.0, 0.0
+
+    def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
+        return np.asarray(0.9 * np.sqrt(np.log(rewards + 1)) + 0 * widths)
+
+    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
+        scene = self.scene(lanes, current)
+        scene.propose(self.proposals(scene)[1:])
+        scene.propose(scene.uphill())
+        best = scene.index.argmax(axis=0)
+        return scene.thetas[best, scene.rows], scene.actions[best, scene.rows], np.ones(lanes.size)
+
+
+class Shrinking(Optimism):
+    """The same with a bonus that shrinks where much is known: sqrt(0.81 log(e + t ||x||^2))."""
+
+    def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
+        return np.asarray(0.9 * np.sqrt(np.log(np.e + rewards * widths)))
+
+
+class WithoutInformation(Shipped):
+    """Plays the best index instead of the best ratio."""
+
+    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
+        scene = self.scene(lanes, current)
+        scene.propose(self.proposals(scene))
+        scene.propose(scene.uphill())
+        best = scene.index.argmax(axis=0), scene.rows
+        return scene.thetas[best], scene.actions[best], scene.widths[best]
+
+
+class WithoutSamples(Shipped):
+    samples = 0
+
+
+class WithoutDirection(Shipped):
+    directed = 0
+
+
+class WithoutHolding(Shipped):
+    hold = 0.0
+
+
+class LongHolding(Shipped):
+    hold = 0.02
+
+
+class Cautious(Shipped):
+    growth, share = 1.2, 0.5
+
+
+class Textbook:
+    """A stand-in: textbook LinTS needs no rule of its own."""
+
+
+IDEAS: dict[str, type] = {
+    "LinTS, v = 1, ridge 1 (told sigma)": Textbook,
+    "sampling, v = 1, ridge 0.1": Wide,
+    "sampling, v = 0.7, ridge 0.1": Sampling,
+    "sampling, v = 0.5": Narrow,
+    "sampling, v = 0.22 sqrt(log t)": Growing,
+    "v = 0.5 for the support, 1 on it": Split,
+    "optimism climbed from two samples": Optimism,
+    "... with a bonus that shrinks": Shrinking,
+    "shipped, by index, not information": WithoutInformation,
+    "shipped, no samples": WithoutSamples,
+    "shipped, no directed coordinate": WithoutDirection,
+    "shipped, decides at every step": WithoutHolding,
+    "shipped, holds 2% instead of 0.3%": LongHolding,
+    "shipped, wider index (1.2, 0.5)": Cautious,
+    "shipped": Shipped,
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Idea(AdaptivePolicy):
+    """A policy around a rule of this file."""
+
+    kind: ClassVar[str] = "idea"
+    make: Any = None
+
+    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:
+        rule: Rule = self.make(self, generators, block)
+        return rule
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--trials", type=int, default=300)
+    parser.add_argument("--horizon", type=int, default=2000)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--sets", default="l2,ellipsoid,l1.5,l1,box")
+    asked = parser.parse_args()
+    for name, make in IDEAS.items():
+        if asked.only not in name:
+            continue
+        cells, calls = [], time.perf_counter()
+        for key in asked.sets.split(","):
+            scenario = SCENARIOS[key]
+            environment = scenario.environment()
+            chosen, limit = environment.action_set, scenario.sparsity
+            policy: sb.Policy = (
+                sb.LinTS(action_set=chosen, sparsity=limit, sigma=environment.sigma)
+                if make is Textbook
+                else Idea(action_set=chosen, sparsity=limit, make=make)
+            )
+            run = sb.simulate(policy, environment, asked.horizon, asked.trials, seed=0, points=2)
+            last = run.regret[:, -1]
+            cells.append(f"{last.mean():.0f} ± {last.std(ddof=1) / last.size**0.5:.0f}")
+        seconds = time.perf_counter() - calls
+        print(f"| {name} | {' | '.join(cells)} |  <!-- {seconds:.0f} s -->", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Ridge least squares of many learners at once, in a form that cannot lose definiteness."""
+
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.validation import FloatArray, IntArray
+
+REFACTOR = 512
+"""Rewards of one lane between two Cholesky factorisations."""
+
+_ROUNDING = 1e-12
+"""The least number of degrees of freedom, which are positive but for rounding."""
+
+_SMALLEST_PIVOT = 1e-3
+"""Of a Cholesky factor of V + P scaled to a unit diagonal; below, the sums have lost too much."""
+
+
+class RidgeLanes:
+    r"""Lanes of (V + P) theta_hat = b with V = sum x x', b = sum x y and a diagonal prior P.
+
+    A lane keeps R with R R' = (V + P)^-1. A reward changes R by Potter's square-root step,
+    R <- R (I - a f f') with f = R' x and a = 1 / (s + sqrt(s)), s = 1 + f·f, which is a product
+    and so stays a square root whatever is rounded; and every `REFACTOR` rewards R is made anew
+    from a Cholesky factor of the sums, so that nothing drifts. Where V + P is nearly singular the
+    sums have lost digits that R still has, and R is kept. All steps are O(d^2) and act on each
+    lane alone: the bits of a lane do not depend on the lanes beside it.
+
+    Parameters
+    ----------
+    lanes : int
+    prior : (dim,) array
+        The diagonal of P, positive.
+
+    Attributes
+    ----------
+    theta_hat : (lanes, dim) array
+    root : (lanes, dim, dim) array
+        R: theta_hat + sigma R z with z standard normal is a draw from the posterior.
+    gram, response : (lanes, dim, dim) and (lanes, dim) arrays
+        V and b.
+    counts : (lanes,) array
+    squares : (lanes,) array
+        The least value of sum (y - x·theta)^2 + theta' P theta, summed up from one-step errors, so
+        it is never negative and never a difference of large numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsebandits.estimation import RidgeLanes
+    >>> data = RidgeLanes(2, np.array([0.5, 0.5]))
+    >>> data.add(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([3.0, 5.0]))
+    >>> data.theta_hat
+    array([[2., 0.],
+           [2., 2.]])
+    """
+
+    def __init__(self, lanes: int, prior: FloatArray) -> None:
+        dim = prior.size
+        self.prior = prior
+        self.gram = np.zeros((lanes, dim, dim))
+        self.response = np.zeros((lanes, dim))
+        self.counts = np.zeros(lanes, dtype=np.intp)
+        self.squares = np.zeros(lanes)
+        self.theta_hat = np.zeros((lanes, dim))
+        self.root = np.zeros((lanes, dim, dim))
+        self.root[:] = np.diag(1 / np.sqrt(prior))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return every array with one row per lane, by name: what a saved learner keeps."""
+        names = ("gram", "response", "counts", "squares", "theta_hat", "root")
+        return {name: getattr(self, name) for name in names}
+
+    # ------------------------------------------------------------------ data
+
+    def add(self, actions: FloatArray, rewards: FloatArray, lanes: IntArray | None = None) -> None:
+        """Take in one reward of each lane, or of the given distinct `lanes`."""
+        where: Any = slice(None) if lanes is None else lanes
+        root, theta = self.root[where], self.theta_hat[where]
+        shadow = np.matmul(actions[:, None, :], root)[:, 0]  # f = R' x
+        growth = 1.0 + np.einsum("nd,nd->n", shadow, shadow)  # s
+        gain = np.matmul(root, shadow[:, :, None])[:, :, 0]  # (V + P)^-1 x before this reward
+        error = rewards - np.einsum("nd,nd->n", actions, theta)
+        theta += gain * (error / growth)[:, None]
+        shadow /= (growth + np.sqrt(growth))[:, None]
+        root -= gain[:, :, None] * shadow[:, None, :]
+        if lanes is not None:
+            self.root[where], self.theta_hat[where] = root, theta
+        self.gram[where] += actions[:, :, None] * actions[:, None, :]
+        self.response[where] += actions * rewards[:, None]
+        self.squares[where] += error * error / growth
+        self.counts[where] += 1
+        due = np.flatnonzero(self.counts[where] % REFACTOR == 0)
+        if due.size:
+            self.refactor(due if lanes is None else lanes[due])
+
+    def add_many(self, actions: FloatArray, rewards: FloatArray, lane: int = 0) -> None:
+        """Take in rewards, (n,), of actions, (n, dim), in one lane."""
+        gram, response = self.gram[lane].copy(), self.response[lane].copy()
+        theta = self.theta_hat[lane].copy()
+        self.gram[lane] += actions.T @ actions
+        self.response[lane] += actions.T @ rewards
+        self.counts[lane] += len(rewards)
+        if self.refactor(np.array([lane])):
+            # What the new rewards are off, and what the old ones are off more than before.
+            missed = rewards - actions @ self.theta_hat[lane]
+            moved = self.theta_hat[lane] - theta
+            more = moved @ gram @ moved + self.prior @ moved**2
+            self.squares[lane] += missed @ missed + max(0.0, float(more))
+            return
+        self.gram[lane], self.response[lane] = gram, response
+        self.counts[lane] -= len(rewards)
+        for action, reward in zip(actions, rewards, strict=True):
+            self.add(action[None], np.array([reward]), np.array([lane]))
+
+    def refactor(self, lanes: IntArray) -> bool:
+        """Make R and theta_hat anew from the sums where these are sound; say whether all were."""
+        precision = self.gram[lanes]
+        places = np.arange(self.prior.size)
+        precision[:, places, places] += self.prior
+        scale = np.sqrt(precision[:, places, places])
+        lower = _cholesky(precision / scale[:, :, None] / scale[:, None, :])
+        sound = (lower[:, places, places] > _SMALLEST_PIVOT).all(axis=1)
+        if not sound.all():
+            lanes, lower, scale = lanes[sound], lower[sound], scale[sound]
+        root = np.swapaxes(np.linalg.inv(lower), 1, 2) / scale[:, :, None]
+        self.root[lanes] = root
+        projected = np.matmul(self.response[lanes][:, None, :], root)
+        self.theta_hat[lanes] = np.matmul(root, np.swapaxes(projected, 1, 2))[:, :, 0]
+        return bool(sound.all())
+
+    # ------------------------------------------------------------------ what is known
+
+    def widths(self, actions: FloatArray, lanes: Any = slice(None)) -> FloatArray:
+        """Return x' (V + P)^-1 x for one action of each lane: the variance of theta_hat·x."""
+        shadow = np.matmul(actions[:, None, :], self.root[lanes])[:, 0]
+        return np.asarray(np.einsum("nd,nd->n", shadow, shadow))
+
+    def deviations(self, lanes: Any = slice(None)) -> FloatArray:
+        """Return the standard deviation of every coordinate for unit noise, (lanes, dim)."""
+        root = self.root[lanes]
+        return np.asarray(np.sqrt(np.einsum("nij,nij->ni", root, root)))
+
+    def draw(self, normals: FloatArray, scale: FloatArray, lanes: Any = slice(None)) -> FloatArray:
+        """Return theta_hat + scale R z, one draw of each lane."""
+        noise = np.matmul(self.root[lanes], normals[:, :, None])[:, :, 0]
+        return np.asarray(self.theta_hat[lanes] + scale[:, None] * noise)
+
+    def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
+        r"""Estimate sigma in each lane: sqrt(squares / freedom); 0 before the first reward.
+
+        freedom = n - d + trace(P (V + P)^-1) is the number of rewards less the effective number of
+        parameters. While there are fewer rewards than coordinates it counts what the prior has
+        left over: the first estimate is the size of the rewards themselves, which is cautious.
+        """
+        kept = (self.deviations(lanes) ** 2 * self.prior).sum(axis=1)
+        freedom = np.maximum(self.counts[lanes] - self.prior.size + kept, _ROUNDING)
+        return np.asarray(np.sqrt(self.squares[lanes] / freedom))
+
+
+def _cholesky(matrices: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of each matrix, (n, dim, dim); 0 where it has none."""
+    try:
+        return np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            return np.zeros_like(matrices)
+        return np.concatenate([_cholesky(one[None]) for one in matrices])

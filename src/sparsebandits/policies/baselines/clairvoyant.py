@@ -1,0 +1,88 @@
+"""The oracle's action for theta* itself: what is earned by who knows all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import CompositionError
+from sparsebandits.policies.adaptive import ReferencePolicy
+from sparsebandits.policies.rule import InformedRule
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Clairvoyant(ReferencePolicy):
+    """Plays the oracle's action for theta* at every step.
+
+    The upper end of every comparison. With an exact oracle its regret is 0; with another, it is
+    the price of that oracle alone, which no amount of learning can save.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+    sparsity : int
+        H.
+    oracle : str
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> from sparsebandits.policies.baselines.clairvoyant import Clairvoyant
+    >>> ball = sb.LpBall(dim=3)
+    >>> env = sb.LinearEnvironment(action_set=ball, theta_star=[3.0, 0.0, 4.0])
+    >>> run = sb.simulate(Clairvoyant(action_set=ball, sparsity=2), env, horizon=10, trials=1)
+    >>> float(run.regret[0, -1]), float(run.optimal_share[0, -1])
+    (0.0, 1.0)
+    """
+
+    kind: ClassVar[str] = "clairvoyant"
+    sees: ClassVar[str] = "theta*"
+
+    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "ClairvoyantRule":
+        """Return the decision rule with one lane per generator; nothing is drawn from them."""
+        return ClairvoyantRule(self, len(generators))
+
+
+class ClairvoyantRule(InformedRule):
+    """The same actions at every step, as long as the set stays the same."""
+
+    def __init__(self, policy: Clairvoyant, lanes: int) -> None:
+        super().__init__(lanes, policy.action_set.dim)
+        self.policy = policy
+        self._theta: FloatArray | None = None
+        self._actions: FloatArray | None = None
+        self._set: ActionSet | None = None
+
+    def reveal(self, theta: FloatArray) -> None:
+        """Be told theta* of every lane, (lanes, dim)."""
+        self._theta, self._actions = theta.copy(), None
+
+    def choose(self, current: ActionSet) -> FloatArray:
+        """Return the oracle's action for theta* in every lane."""
+        if self._theta is None:
+            raise CompositionError("Clairvoyant must be told theta* first; run it in simulate.")
+        if self._actions is None or current is not self._set:
+            self._actions = self.policy.best_actions(self._theta, current)
+            self._set = current
+        return self._actions
+
+    def learn(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        exploring: BoolArray,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Learn nothing: all is known."""
+
+    @property
+    def estimate(self) -> FloatArray | None:
+        """theta* of each lane; None until it is told."""
+        return self._theta
+
+    def arrays(self) -> dict[str, Any]:
+        """Return nothing: no step changes anything."""
+        return {}

@@ -1,0 +1,424 @@
+"""Phased elimination of supports: explore, strike out what cannot be best, exploit, repeat."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet, action_set_from_dict
+from sparsebandits.errors import CompositionError, InvalidValueError
+from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
+from sparsebandits.exploration import Basis, basis_from_dict, make_basis
+from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_integer,
+    as_number,
+    as_theta,
+)
+
+LISTED_SUPPORTS = 20_000
+"""Up to this many supports are told apart."""
+
+_RIDGE = 1e-6  # the estimate that is exploited: as if each axis had once been seen a millionth
+_ROUNDING = 1e-9  # values that differ by less, relative to the largest, tie
+_FOREVER = 2**50  # a float holds it exactly, and sums of a few
+_CHUNK = 2_000_000  # numbers held at once while the values of the supports are worked out
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SupportElimination(AdaptivePolicy):
+    r"""Play b_1..b_d in phases of growing length; drop supports that are surely not the best.
+
+    Phase m = 1, 2, ... plays every basis action n_m = ceil(growth^m) times, in rounds. From all
+    explorations so far, with k_i rewards of action i, comes theta_hat = M^-1 (mean rewards), and
+    then follow d n_m^exploit_exponent steps of exploitation (rounded up).
+
+    The test. theta_hat_i - theta*_i = sum_k (M^-1)_ik (mean noise of action k) is sub-Gaussian
+    with variance proxy sigma^2 v_i, v_i = sum_k (M^-1)_ik^2 / (rewards of k). So with probability
+    at least 1 - delta, for all d coordinates and all phases at once,
+
+        |theta_hat_i - theta*_i| <= e_i = sigma sqrt(2 v_i ln(2 d m (m + 1) / delta)),
+
+    because the two tails of d coordinates in phase m get delta / (m (m + 1)) together, and these
+    add up to delta. For every action x supported on S, with L the largest norm of an H-sparse
+    action, |theta_hat·x - theta*·x| <= ||x|| ||(theta_hat - theta*)_S|| <= L ||e_S||_2 = r_S, and
+    so, maxima of functions that differ by at most r_S differing by at most r_S,
+
+        |h(S; theta_hat) - h(S; theta*)| <= r_S.
+
+    A support goes if h(S; theta_hat) + r_S < h(S'; theta_hat) - r_S' for some other S'. While the
+    bounds hold, h(S*; theta_hat) + r_S* >= h(S*; theta*) >= h(S'; theta*) >= h(S'; theta_hat) -
+    r_S': the best support never goes. Supports whose values tie stay for ever, as all that
+    contain the largest coordinate do on the l1 ball.
+
+    Only the basis actions on which theta_hat depends on the coordinates of remaining supports are
+    played on. That does not harm the bounds: an action that matters now has mattered in all phases
+    before, so the number of its rewards was not chosen by looking at them.
+
+    Exploitation plays the best response, on the remaining support of largest h(S; theta_hat), to
+    the least-squares estimate from all rewards, its own included. With exponent 1.5 the cost
+    of a phase's exploration, d n_m, matches that of its exploitation, d n_m^1.5 times an
+    error of order n_m^-0.5, so that regret is of order T^(2/3) at worst, even if nothing can be
+    dropped. Once a single support is left, exploration ends: its best response is played, and
+    theta_hat goes on learning from that. On sets with corners the response soon stands still at
+    the right one; on round sets an error of the size of the last phase's can stay, which
+    `refine=True` avoids by going on with phases on the coordinates of that support. With H = d
+    there is one support from the start, and a single phase of exploration.
+
+    On a set other than the policy's own (items away, another X_t) the survivors say little: basis
+    actions that fit there are explored as planned, and otherwise the oracle's best action for the
+    estimate is played. A phase waits for items that are away, and exploits meanwhile. Where the
+    rewards of a phase have not come, the next phase follows without exploitation.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+        With at most 20,000 supports.
+    sparsity : int
+        H.
+    oracle : str
+        For sets other than the policy's own.
+    sigma : float or "estimate"
+        Sub-Gaussian scale of the noise. "estimate" is an upper bound that rests on Gaussian noise
+        and takes half of delta: rewards of one action within one phase, about their mean.
+    delta : float
+        Probability with which the best support may be lost, in (0, 1).
+    basis : str, Basis or array
+        Exploration actions; a name of `exploration.BASES`.
+    basis_seed : int
+        Draws the random bases.
+    growth : float
+        Above 1.
+    exploit_exponent : float
+        1 exploits for as long as the phase explored.
+    refine : bool
+        Whether phases go on when a single support is left.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> from sparsebandits.policies.baselines.elimination import SupportElimination
+    >>> policy = SupportElimination(action_set=sb.LpBall(3), sparsity=1, sigma=0.01)
+    >>> learner = policy.start()
+    >>> for _ in range(7):
+    ...     decision = learner.ask()
+    ...     learner.tell(decision, decision.action @ [0.2, -0.7, 0.1])
+    >>> decision.action, decision.phase, learner.support
+    (array([ 0., -1.,  0.]), 'exploit', (1,))
+    """
+
+    kind: ClassVar[str] = "support-elimination"
+
+    sigma: float | str = "estimate"
+    delta: float = 0.05
+    basis: Any = "standard"
+    basis_seed: int = 0
+    growth: float = 2.0
+    exploit_exponent: float = 1.5
+    refine: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        split_delta(self.delta, self.sigma)
+        plain: dict[str, Any] = {
+            "sigma": as_sigma(self.sigma),
+            "delta": float(self.delta),
+            "basis_seed": as_integer("basis_seed", self.basis_seed, minimum=0),
+            "growth": as_number("growth", self.growth, positive=True),
+            "exploit_exponent": as_number("exploit_exponent", self.exploit_exponent, positive=True),
+            "refine": bool(self.refine),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if self.growth <= 1:
+            raise InvalidValueError(
+                f"growth must be above 1, so that phases get longer, got {self.growth}; 2 is usual."
+            )
+        count = math.comb(self.action_set.dim, self.sparsity)
+        if count > LISTED_SUPPORTS:
+            raise CompositionError(
+                f"SupportElimination lists all supports, and there are {count} with dim = "
+                f"{self.action_set.dim} and sparsity (H) = {self.sparsity}; it takes at most "
+                f"{LISTED_SUPPORTS}. Lower the sparsity, or use LinTS, which lists none."
+            )
+        _ = self.exploration  # a basis that does not fit is refused now
+
+    @cached_property
+    def exploration(self) -> Basis:
+        """The basis b_1..b_d, checked against the set."""
+        rng = np.random.default_rng(self.basis_seed)
+        return make_basis(self.basis, self.action_set, self.sparsity, rng)
+
+    @cached_property
+    def supports(self) -> IntArray:
+        """All supports, (n, H), in lexicographic order."""
+        everything = itertools.combinations(range(self.action_set.dim), self.sparsity)
+        return np.array(list(everything), dtype=np.intp)
+
+    def values(self, theta: FloatArray, supports: IntArray) -> FloatArray:
+        """h(S; theta) of the policy's set for theta, (dim,), on the rows of supports, (n,)."""
+        step = max(1, _CHUNK // self.action_set.dim)
+        parts = []
+        for first in range(0, len(supports), step):
+            rows = supports[first : first + step]
+            shared = np.broadcast_to(theta, (len(rows), theta.size))
+            parts.append(self.action_set.respond_on(shared, rows)[1])
+        return np.concatenate(parts)
+
+    def support_of(self, theta: FloatArray) -> tuple[int, ...]:
+        """Return the support of H coordinates with the largest value; the first one on ties."""
+        known = as_theta(as_array("theta", theta, ndim=1), self.action_set.dim)
+        best = int(self.values(known, self.supports).argmax())
+        return tuple(self.supports[best].tolist())
+
+    def rounds(self, phase: int) -> int:
+        """n_m."""
+        return _ceiling(math.log(self.growth) * phase, 1)
+
+    def exploitation_steps(self, phase: int) -> int:
+        """Return how many steps of exploitation follow the exploration of phase m."""
+        power = math.log(self.rounds(phase)) * self.exploit_exponent
+        return _ceiling(power, self.action_set.dim)
+
+    def rule(
+        self, generators: Sequence[np.random.Generator], block: int = 1
+    ) -> "SupportEliminationRule":
+        """Return the decision rule with one lane per generator; it draws nothing."""
+        return SupportEliminationRule(self, len(generators))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-safe description that `policy_from_dict` reads back."""
+        return {**super().to_dict(), "basis": self.exploration.to_dict()}
+
+    @classmethod
+    def _from_dict(cls, data: Mapping[str, Any]) -> "SupportElimination":
+        action_set = action_set_from_dict(data["action_set"])
+        basis = basis_from_dict(data["basis"])
+        return cls(**{**data, "action_set": action_set, "basis": basis})
+
+
+def _ceiling(logarithm: float, factor: int) -> int:
+    """Return factor exp(logarithm), rounded up, or a number of steps that nobody will live to see.
+
+    What rounding put above an integer is taken off first.
+    """
+    if logarithm + math.log(factor) > math.log(_FOREVER):
+        return _FOREVER
+    return math.ceil(factor * math.exp(logarithm) * (1 - 1e-12))
+
+
+class SupportEliminationRule(RidgeRule):
+    """The survivors of every lane, and the rewards of its basis actions.
+
+    Attributes
+    ----------
+    alive : (lanes, supports) bool array
+    phase : (lanes,) int array
+        m, the phase whose exploration is under way, or comes after the exploitation under way.
+    """
+
+    commits = True
+    least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "spread": 0.0, "chosen": -1.0}
+
+    def __init__(self, policy: SupportElimination, lanes: int) -> None:
+        dim, count = policy.action_set.dim, len(policy.supports)
+        super().__init__(policy, lanes, relative_prior(policy.action_set, _RIDGE), policy.sigma)
+        self._settings = policy
+        self._rows = policy.exploration.actions
+        self._inverse = policy.exploration.estimate(np.eye(dim)).T  # M^-1
+        # On which basis actions k the estimate of coordinate i depends, (i, k), beyond rounding.
+        sizes = np.abs(self._inverse)
+        self._matters = sizes > 1e-13 * sizes.max(axis=1, keepdims=True)
+        self._norm = policy.action_set.sparse_norm_bound(policy.sparsity)
+        self._targets = [0]
+        self._known: tuple[ActionSet, bool, BoolArray] | None = None
+        self.alive = np.ones((lanes, count), dtype=np.bool_)
+        self.survivors = np.full(lanes, count)
+        self.phase = np.ones(lanes, dtype=np.intp)
+        self.target = np.full(lanes, self._total_rounds(1))  # plays of each action by this phase
+        self.left = np.zeros(lanes, dtype=np.intp)  # steps of exploitation still to come
+        self.chosen = np.full(lanes, -1)  # the support that is exploited
+        self.needed = np.ones((lanes, dim), dtype=np.bool_)  # basis actions still explored
+        self.asked = np.zeros((lanes, dim), dtype=np.intp)
+        self.told = np.zeros((lanes, dim), dtype=np.intp)
+        self.means = np.zeros((lanes, dim))
+        # Within a phase, for sigma: deviations from a mean that no test has looked at yet.
+        self.fresh = np.zeros((lanes, dim), dtype=np.intp)
+        self.fresh_means = np.zeros((lanes, dim))
+        self.spread = np.zeros(lanes)
+        self.freedom = np.zeros(lanes, dtype=np.intp)
+
+    def _phase_arrays(self) -> dict[str, Any]:
+        names = ("alive", "survivors", "phase", "target", "left", "chosen", "needed", "asked")
+        more = ("told", "means", "fresh", "fresh_means", "spread", "freedom")
+        return {name: getattr(self, name) for name in names + more}
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the regression, the survivors and the statistics of the explorations."""
+        return {**super().arrays(), **self._phase_arrays()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned."""
+        super().restore(state)
+        in_range = -1 <= self.chosen[0] < self.alive.shape[1] and self.phase[0] >= 1
+        if not in_range or self.survivors[0] != self.alive[0].sum() or not self.survivors[0]:
+            raise InvalidValueError(
+                f"state.alive, survivors, chosen and phase contradict each other: "
+                f"{int(self.alive[0].sum())} supports alive, survivors = {self.survivors[0]}, "
+                f"chosen = {self.chosen[0]}, phase = {self.phase[0]}. Load an earlier copy."
+            )
+
+    def support_in(self, lane: int) -> tuple[int, ...] | None:
+        """Return the single support that is left in a lane; None while there are several."""
+        if self.survivors[lane] > 1:
+            return None
+        return tuple(self._settings.supports[self.alive[lane].argmax()].tolist())
+
+    # ------------------------------------------------------------------ choose
+
+    def choose(self, current: ActionSet) -> FloatArray:
+        """Explore the basis action that is furthest behind, or exploit the best survivor."""
+        is_whole, fits = self._look_at(current)
+        free = (self.left == 0) & ~self._is_settled()
+        due = np.flatnonzero(free & ~self._behind().any(axis=1))
+        before = {name: array.copy() for name, array in self._phase_arrays().items() if due.size}
+        try:
+            for lane in due:
+                self._test(int(lane))
+            free[due] = (self.left[due] == 0) & ~self._is_settled()[due]
+            candidates = self._behind() & fits
+            exploring = free & candidates.any(axis=1)
+            # The least often asked for; the first of equals: rounds.
+            arms = np.where(candidates, self.asked, np.iinfo(np.intp).max).argmin(axis=1)
+            actions = self._rows[arms]
+            rest = np.flatnonzero(~exploring)
+            if rest.size:
+                actions[rest] = self._exploit(rest, current, is_whole)
+        except BaseException:
+            for name, array in before.items():
+                getattr(self, name)[:] = array
+            raise
+        explorers = np.flatnonzero(exploring)
+        self.asked[explorers, arms[explorers]] += 1
+        self.left[rest] = np.maximum(self.left[rest] - 1, 0)
+        self.exploring = exploring
+        return np.asarray(actions)
+
+    def _look_at(self, current: ActionSet) -> tuple[bool, BoolArray]:
+        """Return whether this is the policy's own set, and which basis actions it contains."""
+        if self._known is None or self._known[0] is not current:
+            whole = self._settings.action_set
+            is_whole = current is whole or (current.is_unrestricted and current == whole)
+            fits = np.ones(self.dim, dtype=np.bool_)
+            if not is_whole:
+                fits = np.asarray(current.contains(self._rows))
+            self._known = (current, is_whole, fits)
+        _, is_known, contained = self._known
+        return is_known, contained
+
+    def _is_settled(self) -> BoolArray:
+        """Return which lanes are done with exploring: one support left, and a phase behind it."""
+        if self._settings.refine:
+            return np.zeros(self.lanes, dtype=np.bool_)
+        return np.asarray((self.survivors == 1) & (self.chosen >= 0))
+
+    def _behind(self) -> BoolArray:
+        """Return which basis actions the phase of each lane has still to ask for, (lanes, dim)."""
+        return np.asarray(self.needed & (self.asked < self.target[:, None]))
+
+    def _exploit(self, lanes: IntArray, current: ActionSet, is_whole: bool) -> FloatArray:
+        theta = self.posterior.theta_hat[lanes]
+        actions = np.empty_like(theta)
+        on_support = (self.chosen[lanes] >= 0) & is_whole
+        if on_support.any():
+            rows = self._settings.supports[self.chosen[lanes[on_support]]]
+            actions[on_support] = current.respond_on(theta[on_support], rows)[0]
+        if not on_support.all():
+            actions[~on_support] = self.policy.best_actions(theta[~on_support], current)
+        return actions
+
+    # ------------------------------------------------------------------ the test
+
+    def errors(self, lane: int) -> FloatArray:
+        """Return e_i of this phase, (dim,), for the coordinates of remaining supports."""
+        settings, phase = self._settings, int(self.phase[lane])
+        share, spare = split_delta(settings.delta, settings.sigma)
+        if isinstance(settings.sigma, str):
+            sigma = float(sigma_upper(self.spread[lane], self.freedom[lane], spare))
+        else:
+            sigma = settings.sigma
+        level = math.log(2 * self.dim * phase * (phase + 1) / share)
+        squares = self._inverse**2 / np.maximum(self.told[lane], 1)
+        variance = np.where(self._matters, squares, 0.0).sum(axis=1)
+        return np.asarray(sigma * np.sqrt(2 * variance * level))
+
+    def _test(self, lane: int) -> None:
+        """Close the exploration of a lane's phase: strike out supports, and plan what follows."""
+        settings, phase = self._settings, int(self.phase[lane])
+        if self.told[lane, self.needed[lane]].min() > 0:
+            theta = (self._inverse * self.means[lane]).sum(axis=1)
+            places = np.flatnonzero(self.alive[lane])
+            supports = settings.supports[places]
+            values = settings.values(theta, supports)
+            errors = self.errors(lane)[supports]
+            radii = self._norm * np.sqrt((errors * errors).sum(axis=1))
+            bar = (values - radii).max() - _ROUNDING * np.abs(values).max()
+            kept = values + radii >= bar
+            self.alive[lane, places[~kept]] = False
+            self.survivors[lane] = kept.sum()
+            self.chosen[lane] = places[values.argmax()]
+            used = np.unique(supports[kept])
+            self.needed[lane] = self._matters[used].any(axis=0)
+            self.left[lane] = settings.exploitation_steps(phase)
+            self.fresh[lane], self.fresh_means[lane] = 0, 0.0
+        self.phase[lane] = phase + 1
+        self.target[lane] = self._total_rounds(phase + 1)
+
+    def _total_rounds(self, phase: int) -> int:
+        """n_1 + ... + n_m."""
+        while len(self._targets) <= phase:
+            more = self._targets[-1] + self._settings.rounds(len(self._targets))
+            self._targets.append(min(more, _FOREVER))
+        return self._targets[phase]
+
+    # ------------------------------------------------------------------ learn
+
+    def learn(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        exploring: BoolArray,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Take in one reward of each lane, or of the given distinct `lanes`."""
+        super().learn(actions, rewards, exploring, lanes)
+        explored = np.flatnonzero(exploring)
+        same = (actions[explored, None, :] == self._rows).all(axis=2)
+        explored, arms = explored[same.any(axis=1)], same.argmax(axis=1)[same.any(axis=1)]
+        where = explored if lanes is None else lanes[explored]
+        here = (where, arms)
+        self.told[here] += 1
+        self.means[here] += (rewards[explored] - self.means[here]) / self.told[here]
+        # Welford's step: the sum of squared deviations from the mean grows by off (y - new mean).
+        off = rewards[explored] - self.fresh_means[here]
+        self.fresh[here] += 1
+        self.fresh_means[here] += off / self.fresh[here]
+        again = self.fresh[here] > 1
+        self.spread[where] += np.where(again, off * (rewards[explored] - self.fresh_means[here]), 0)
+        self.freedom[where] += again
+
+    def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
+        """Take in logged rewards of the only lane: for the estimate that is exploited.
+
+        The test does not count them, because whoever logged them may have chosen by the rewards.
+        """
+        self.posterior.add_many(actions, rewards)

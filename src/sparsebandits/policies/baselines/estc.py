@@ -1,0 +1,224 @@
+"""ESTC (Hao, Lattimore & Wang 2020): explore the sparsity, then commit to the Lasso's action."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.estimation import as_sigma
+from sparsebandits.estimation.lasso import published_lasso, scaled_lasso
+from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.rule import Rule, Tape, uniforms
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_integer,
+    as_number,
+    as_sparsity,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ESTC(AdaptivePolicy):
+    r"""Explore until n_1 rewards are known, fit the Lasso once, play its best action for ever.
+
+    For theta* with few non-zeros and d large: n_1 may be far below d, where least squares does not
+    exist. The regret is O(T^(2/3)) whatever the gap, and no later reward mends a wrong commitment.
+
+    An exploration is the oracle's action for a random direction: independent random signs, and
+    sizes uniform in [1, 2) in units of each axis' reach, so that a random support of size H is
+    played with entries that are nearly equal in size. On an lp ball the second moments of the
+    actions are isotropic, E x x' = (E ||x||^2 / d) I, which no design with actions of that length
+    exceeds; on a box with lower = 0 and H << d they are those of random subsets of size H, whose
+    smallest eigenvalue is H (d - H) / (d (d - 1)) for sides of 1.
+
+    The Lasso minimises ||y - X theta||^2 / n + lambda sum_j sqrt(mean x_j^2) abs(theta_j) with the
+    paper's lambda = 4 sigma sqrt(log(d) / n). The paper's actions have entries up to 1; columns of
+    H-sparse actions are far shorter, hence the factor sqrt(mean x_j^2).
+
+    Rewards that come after the commitment, from explorations asked for before it, refine the
+    estimate; those of exploitations are not used.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+    sparsity : int
+        H.
+    oracle : str
+    horizon : int, optional
+        T; n_1 = ceil(constant (s^2 log(2 d))^(1/3) T^(2/3)), and at most T.
+    exploration_steps : int, optional
+        n_1 itself. Give either this or `horizon`.
+    theta_sparsity : int, optional
+        s, how many non-zeros theta* is thought to have; H if left out. Only n_1 depends on it.
+    constant : float
+        In the paper it is (2 / (R_max C_min)^2)^(1/3) for unit noise, with R_max the largest mean
+        reward and C_min the smallest eigenvalue of E x x', which a learner does not know in full.
+    sigma : float or "estimate"
+        By "estimate", of the scaled Lasso.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparsebandits as sb
+    >>> from sparsebandits.policies.baselines.estc import ESTC
+    >>> learner = ESTC(action_set=sb.LpBall(50), sparsity=4, exploration_steps=40).start(seed=0)
+    >>> theta = np.zeros(50)
+    >>> theta[[7, 20]] = 1.0
+    >>> for _ in range(40):
+    ...     decision = learner.ask()
+    ...     learner.tell(decision, theta @ decision.action)
+    >>> decision.phase, learner.ask().phase, learner.support
+    ('explore', 'exploit', (7, 20))
+    """
+
+    kind: ClassVar[str] = "estc"
+
+    horizon: int | None = None
+    exploration_steps: int | None = None
+    theta_sparsity: int | None = None
+    constant: float = 1.0
+    sigma: float | str = "estimate"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "sigma", as_sigma(self.sigma))
+        object.__setattr__(self, "constant", as_number("constant", self.constant, positive=True))
+        if (self.horizon is None) == (self.exploration_steps is None):
+            raise InvalidValueError(
+                f"ESTC needs either horizon or exploration_steps, got {self.horizon} and "
+                f"{self.exploration_steps}; give horizon=T for the published exploration of order "
+                "T^(2/3), or exploration_steps for a number of your own."
+            )
+        for name in ("horizon", "exploration_steps"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, as_integer(name, getattr(self, name), minimum=1))
+        if self.theta_sparsity is not None:
+            number = as_integer("theta_sparsity", self.theta_sparsity, minimum=1)
+            object.__setattr__(self, "theta_sparsity", as_sparsity(number, self.action_set.dim))
+
+    @property
+    def explorations(self) -> int:
+        """n_1."""
+        if self.exploration_steps is not None:
+            return self.exploration_steps
+        horizon = self.horizon or 1
+        nonzeros = self.theta_sparsity or self.sparsity
+        rate: float = nonzeros**2 * math.log(2 * self.action_set.dim) * horizon**2
+        return min(horizon, math.ceil(self.constant * math.cbrt(rate)))
+
+    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "ESTCRule":
+        """Return the decision rule with one lane per generator."""
+        return ESTCRule(self, generators, block)
+
+
+class ESTCRule(Rule):
+    """Sums of the explorations, and the Lasso on them once there are n_1."""
+
+    commits = True
+    least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "sigma": 0.0}
+
+    def __init__(self, policy: ESTC, generators: Sequence[np.random.Generator], block: int) -> None:
+        lanes, dim = len(generators), policy.action_set.dim
+        super().__init__(lanes, dim)
+        self.policy, self._wanted = policy, policy.explorations
+        lower, upper = policy.action_set.axis_reach()
+        reach = np.maximum(-lower, upper)
+        self._unit = 1 / np.where(reach > 0, reach, 1.0)
+        self._tape = Tape(generators, dim, block, uniforms)
+        self.gram = np.zeros((lanes, dim, dim))
+        self.response = np.zeros((lanes, dim))
+        self.squares = np.zeros(lanes)
+        self.counts = np.zeros(lanes, dtype=np.intp)
+        self.theta = np.zeros((lanes, dim))
+        self.sigma = np.zeros(lanes)
+        self._settled: tuple[ActionSet, FloatArray] | None = None
+
+    def choose(self, current: ActionSet) -> FloatArray:
+        """Explore where fewer than n_1 rewards are known; play the commitment elsewhere."""
+        exploring = self.counts < self._wanted
+        if not exploring.any():
+            self.exploring = exploring
+            if self._settled is None or self._settled[0] is not current:
+                self._settled = (current, self.policy.best_actions(self.theta, current))
+            return self._settled[1]
+        theta = self.theta.copy()
+        lanes = np.flatnonzero(exploring)
+        centred = 2 * self._tape.next(lanes) - 1
+        # A draw of 0.5 is neither sign: it counts as positive.
+        theta[lanes] = (centred + np.where(centred < 0, -1.0, 1.0)) * self._unit
+        actions = self.policy.best_actions(theta, current)
+        self.exploring = exploring
+        return actions
+
+    def learn(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        exploring: BoolArray,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Take in the rewards of explorations."""
+        if not exploring.any():
+            return
+        where = (self.everyone if lanes is None else lanes)[exploring]
+        played, earned = actions[exploring], rewards[exploring]
+        # The same sums, without a copy of every matrix.
+        rows: Any = slice(None) if lanes is None and exploring.all() else where
+        self.gram[rows] += played[:, :, None] * played[:, None, :]
+        self.response[rows] += played * earned[:, None]
+        self.squares[rows] += earned * earned
+        self.counts[rows] += 1
+        self._commit(where[self.counts[where] >= self._wanted])
+
+    def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
+        """Take in logged rewards of the only lane at once, as explorations."""
+        self.gram[0] += actions.T @ actions
+        self.response[0] += actions.T @ rewards
+        self.squares[0] += float(rewards @ rewards)
+        self.counts[0] += len(rewards)
+        self._commit(self.everyone[self.counts >= self._wanted])
+
+    def _commit(self, lanes: IntArray) -> None:
+        """Fit these lanes."""
+        if not lanes.size:
+            return
+        sums, counts = (self.gram[lanes], self.response[lanes]), self.counts[lanes].astype(float)
+        if isinstance(self.policy.sigma, str):
+            self.theta[lanes], self.sigma[lanes] = scaled_lasso(*sums, self.squares[lanes], counts)
+        else:
+            self.sigma[lanes] = self.policy.sigma
+            self.theta[lanes] = published_lasso(*sums, counts, self.sigma[lanes])
+        self._settled = None
+
+    @property
+    def estimate(self) -> FloatArray | None:
+        """The Lasso of each lane; nan in lanes that have not committed."""
+        done = self.counts >= self._wanted
+        return np.where(done[:, None], self.theta, np.nan) if done.any() else None
+
+    def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
+        """Return the sigma behind the penalty; nan before the commitment."""
+        done = self.counts[lanes] >= self._wanted
+        return np.asarray(np.where(done, self.sigma[lanes], np.nan))
+
+    def support_in(self, lane: int) -> tuple[int, ...] | None:
+        """Return the support that a lane has committed to; None while it explores."""
+        if self.counts[lane] < self._wanted:
+            return None
+        return self.policy.support_of(self.theta[lane])
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the sums and the fit."""
+        names = ("gram", "response", "squares", "counts", "theta", "sigma")
+        return {name: getattr(self, name) for name in names}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned."""
+        super().restore(state)
+        self._settled = None

@@ -1,0 +1,349 @@
+"""OFUL (Abbasi-Yadkori et al. 2011), also LinUCB: the action that could be best is played."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet, Box, Ellipsoid, FiniteSet, LpBall
+from sparsebandits.errors import CompositionError, InvalidValueError
+from sparsebandits.estimation import as_sigma
+from sparsebandits.estimation.checks import as_delta
+from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.ridge_rule import RidgeRule
+from sparsebandits.policies.rule import Tape, normals
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_integer,
+    as_number,
+    describe,
+)
+
+MAXIMISERS = ("alternating", "dani", "enumerate")
+
+PROVEN = "proven"
+
+LISTED_POINTS = 50_000
+"""The largest list of extreme points that `maximiser="enumerate"` looks through."""
+
+ANGLES = 720
+"""Points on the boundary of a round set in each plane of two coordinates."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OFUL(AdaptivePolicy):
+    r"""Optimism: play the x that maximises theta_hat·x + beta ||x||_{(V + ridge I)^-1}.
+
+    That index is the largest theta·x over the confidence ellipsoid
+    (theta - theta_hat)' (V + ridge I) (theta - theta_hat) <= beta^2. Maximising it is hard, since
+    it is convex in x, and there are three ways here:
+
+    - "alternating": from an x take the theta of the ellipsoid that is best for it, from that theta
+      the best x, and so on; from several starts. Never worse than the starts, not always the
+      largest.
+    - "dani": ConfidenceBall_1 of Dani, Hayes & Kakade (2008). The ellipsoid is replaced by the
+      cross-polytope around it, whose 2d corners theta_hat ± beta sqrt(d) R e_j, with
+      R R' = (V + ridge I)^-1, take one oracle call each. The bonus is up to sqrt(d) times larger.
+    - "enumerate": a convex function is largest at an extreme point, so all of those are tried on
+      every support. For small boxes, the cube, the cross-polytope and finite sets; on other lp
+      balls and ellipsoids, with H <= 2 only, 720 points of every circle stand in for them, which
+      serves as a reference in tests.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+    sparsity : int
+        H.
+    oracle : str
+        How the best H-sparse action for a theta is found; unused by "enumerate".
+    sigma : float or "estimate"
+        The sub-Gaussian scale of the noise. The radius is proven for a given one only.
+    delta : float
+        Probability with which theta* may ever leave the ellipsoid, in (0, 1).
+    ridge : float
+    theta_bound : float, optional
+        S, a bound on the l2 norm of theta*; sqrt(dim) if left out, which covers [-1, 1]^dim.
+    radius : "proven" or float
+        "proven" is beta = sigma sqrt(2 ln(1/delta) + ln det(I + V / ridge)) + sqrt(ridge) S
+        (their Theorem 2); a number c is beta = c sigma sqrt(ln(1 + t)), as LinUCB is tuned, with
+        t = 1 + the number of rewards told.
+    maximiser : {"alternating", "dani", "enumerate"}
+    starts : int
+        Of "alternating", at least 2: theta_hat itself, whose best action is 0 at first and would
+        stay 0, and starts - 1 random points on the ellipsoid.
+    sweeps : int
+        Of "alternating": how often theta and x take turns, at most.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> from sparsebandits.policies.baselines.oful import OFUL
+    >>> learner = OFUL(action_set=sb.LpBall(3), sparsity=1, sigma=0.1).start(seed=0)
+    >>> learner.tell(learner.ask(), 0.7)
+    >>> sorted(learner.theta_hat.round(2).tolist())
+    [0.0, 0.0, 0.35]
+    """
+
+    kind: ClassVar[str] = "oful"
+
+    sigma: float | str = "estimate"
+    delta: float = 0.05
+    ridge: float = 1.0
+    theta_bound: float | None = None
+    radius: float | str = PROVEN
+    maximiser: str = "alternating"
+    starts: int = 16
+    sweeps: int = 10
+
+    def __post_init__(self) -> None:
+        if self.maximiser not in MAXIMISERS:
+            known = ", ".join(repr(name) for name in MAXIMISERS)
+            raise InvalidValueError(
+                f"maximiser must be one of {known}, got {describe(self.maximiser)}."
+            )
+        super().__post_init__()
+        plain: dict[str, Any] = {
+            "sigma": as_sigma(self.sigma),
+            "delta": as_delta(self.delta),
+            "ridge": as_number("ridge", self.ridge, positive=True),
+            "starts": as_integer("starts", self.starts, minimum=2),
+            "sweeps": as_integer("sweeps", self.sweeps, minimum=0),
+            "radius": _as_radius(self.radius),
+        }
+        if self.theta_bound is not None:
+            plain["theta_bound"] = as_number("theta_bound", self.theta_bound, positive=True)
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if self.sigma == 0 and self.radius != PROVEN:
+            raise InvalidValueError(
+                f"radius={self.radius} is a multiple of sigma, and sigma=0 leaves no bonus at "
+                "all: nothing would ever be explored. Use radius='proven'."
+            )
+
+    def check_set(self, current: ActionSet) -> None:
+        """Refuse what `AdaptivePolicy` refuses, and sets whose extreme points cannot be listed."""
+        super().check_set(current)
+        if self.maximiser == "enumerate":
+            extreme_points(current, self.sparsity)
+
+    @property
+    def norm_of_theta(self) -> float:
+        """S."""
+        return math.sqrt(self.action_set.dim) if self.theta_bound is None else self.theta_bound
+
+    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "OFULRule":
+        """Return the decision rule with one lane per generator."""
+        return OFULRule(self, generators, block)
+
+
+def _as_radius(radius: Any) -> float | str:
+    if isinstance(radius, str):
+        if radius != PROVEN:
+            raise InvalidValueError(f"radius must be a number or {PROVEN!r}, got {radius!r}.")
+        return radius
+    return as_number("radius", radius, positive=True)
+
+
+class OFULRule(RidgeRule):
+    """The ellipsoid of every lane, and its most promising action.
+
+    Attributes
+    ----------
+    log_det : (lanes,) array
+        ln det(I + V / ridge).
+    """
+
+    least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "log_det": 0.0}
+
+    def __init__(self, policy: OFUL, generators: Sequence[np.random.Generator], block: int) -> None:
+        dim = policy.action_set.dim
+        super().__init__(policy, len(generators), np.full(dim, policy.ridge), policy.sigma)
+        self._settings = policy
+        self.log_det = np.zeros(self.lanes)
+        # One random direction for each start but the first.
+        width = (policy.starts - 1) * dim if policy.maximiser == "alternating" else 0
+        self._tape = Tape(generators, width, block, normals) if width else None
+        self._listed: tuple[ActionSet, FloatArray] | None = None
+
+    # ------------------------------------------------------------------ the ellipsoid
+
+    def learn(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        exploring: BoolArray,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Take in one reward of each lane, or of the given distinct `lanes`."""
+        where: Any = slice(None) if lanes is None else lanes
+        # det(A + x x') = det(A) (1 + x' A^-1 x): a sum of terms >= 0, which cannot cancel.
+        self.log_det[where] += np.log1p(self.posterior.widths(actions, where))
+        super().learn(actions, rewards, exploring, lanes)
+
+    def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
+        """Take in logged rewards of the only lane at once."""
+        super().learn_many(actions, rewards)
+        log_root = float(np.linalg.slogdet(self.posterior.root[0])[1])  # ln |det R|
+        prior = self.dim * math.log(self._settings.ridge)
+        self.log_det[0] = max(0.0, -2 * log_root - prior)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the regression's arrays and the determinant."""
+        return {**super().arrays(), "log_det": self.log_det}
+
+    def radii(self) -> FloatArray:
+        """Return beta of each lane, (lanes,)."""
+        settings, sigma = self._settings, self.noise_scale()
+        if isinstance(settings.radius, str):
+            inside = 2 * math.log(1 / settings.delta) + self.log_det
+            return np.asarray(
+                sigma * np.sqrt(inside) + math.sqrt(settings.ridge) * settings.norm_of_theta
+            )
+        # An estimate of 0 means that every reward was 0, and so is theta_hat: any scale gives the
+        # same action then.
+        sigma[sigma == 0] = 1.0
+        return np.asarray(settings.radius * sigma * np.sqrt(np.log(2.0 + self.posterior.counts)))
+
+    def index(self, actions: FloatArray, radii: FloatArray) -> FloatArray:
+        """Return theta_hat·x + beta ||x||_{(V + ridge I)^-1}, for (lanes, n, dim) actions."""
+        shadow = np.matmul(actions, self.posterior.root)  # rows R' x
+        means = (actions * self.posterior.theta_hat[:, None, :]).sum(axis=-1)
+        return np.asarray(means + radii[:, None] * np.sqrt((shadow * shadow).sum(axis=-1)))
+
+    # ------------------------------------------------------------------ its best action
+
+    def choose(self, current: ActionSet) -> FloatArray:
+        """Return the action whose index is the largest that the maximiser finds."""
+        radii = self.radii()
+        match self._settings.maximiser:
+            case "alternating":
+                return self._alternate(current, radii)
+            case "dani":
+                return self._corners(current, radii)
+            case _:
+                return self._scan(current, radii)
+
+    def _alternate(self, current: ActionSet, radii: FloatArray) -> FloatArray:
+        # The index of x is the largest theta·x over the ellipsoid, attained at theta(x) =
+        # theta_hat + beta (V + ridge)^-1 x / ||x||. With x' the best action for theta(x):
+        # index(x') >= theta(x)·x' >= theta(x)·x = index(x), so it never falls. An oracle that is
+        # not exact may break the second step; such an x' is not taken.
+        starts, lanes = self._settings.starts, self.everyone
+        root = self.posterior.root
+        flipped = np.swapaxes(root, 1, 2)
+        thetas = np.repeat(self.posterior.theta_hat[:, None, :], starts, axis=1)
+        centres = thetas.copy()
+        if self._tape is not None:
+            drawn = self._tape.next(lanes).reshape(self.lanes, starts - 1, self.dim)
+            unit = drawn / np.sqrt((drawn * drawn).sum(axis=-1, keepdims=True))
+            thetas[:, 1:] += radii[:, None, None] * np.matmul(unit, flipped)  # on the boundary
+        actions = self._best(thetas, current)
+        index = self.index(actions, radii)
+        rising = np.ones(index.shape, dtype=np.bool_)
+        for _ in range(self._settings.sweeps):
+            shadow = np.matmul(actions, root)
+            norms = np.sqrt((shadow * shadow).sum(axis=-1))
+            norms[norms == 0] = 1.0  # x = 0 leaves theta_hat
+            thetas = centres + (radii[:, None] / norms)[:, :, None] * np.matmul(shadow, flipped)
+            proposed = actions.copy()
+            # A start that did not rise would be sent the same theta again.
+            proposed[rising] = self._best(thetas[rising], current)
+            found = self.index(proposed, radii)
+            rising &= found > index
+            if not rising.any():
+                break
+            actions[rising], index[rising] = proposed[rising], found[rising]
+        return np.asarray(actions[lanes, index.argmax(axis=1)])
+
+    def _corners(self, current: ActionSet, radii: FloatArray) -> FloatArray:
+        # ||z||_1 <= sqrt(d) ||z||_2: with theta = theta_hat + R z the cross-polytope
+        # ||z||_1 <= sqrt(d) beta contains the ellipsoid ||z||_2 <= beta, and a linear function is
+        # largest at a corner.
+        columns = np.swapaxes(self.posterior.root, 1, 2)
+        away = (math.sqrt(self.dim) * radii)[:, None, None] * columns
+        centres = self.posterior.theta_hat[:, None, :]
+        thetas = np.concatenate([centres + away, centres - away], axis=1)
+        actions = self._best(thetas, current)
+        values = (thetas * actions).sum(axis=-1)
+        return np.asarray(actions[self.everyone, values.argmax(axis=1)])
+
+    def _scan(self, current: ActionSet, radii: FloatArray) -> FloatArray:
+        if self._listed is None or self._listed[0] is not current:
+            self._listed = (current, extreme_points(current, self._settings.sparsity))
+        points = self._listed[1]
+        chosen = np.empty((self.lanes, self.dim))
+        for lane in self.everyone:
+            shadow = points @ self.posterior.root[lane]
+            means = (points * self.posterior.theta_hat[lane]).sum(axis=-1)
+            index = means + radii[lane] * np.sqrt((shadow * shadow).sum(axis=-1))
+            chosen[lane] = points[index.argmax()]
+        return chosen
+
+    def _best(self, thetas: FloatArray, current: ActionSet) -> FloatArray:
+        """Return the oracle's action for every theta of (..., dim)."""
+        rows = thetas.reshape(-1, self.dim)
+        return self.policy.best_actions(rows, current).reshape(thetas.shape)
+
+
+# ---------------------------------------------------------------------- extreme points
+
+
+def extreme_points(action_set: ActionSet, sparsity: int) -> FloatArray:
+    """List H-sparse actions among which every convex function has its largest value, (n, dim).
+
+    They are the extreme points of X on each support. On a round set (an ellipsoid, an lp ball with
+    1 < p < inf) all boundary points are extreme; for H <= 2 a fine grid stands in for them.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> extreme_points(sb.Box([0, 0, -1], [1, 2, 0]), sparsity=1)
+    array([[ 0.,  0., -1.],
+           [ 0.,  0.,  0.],
+           [ 0.,  2.,  0.],
+           [ 1.,  0.,  0.]])
+    """
+    usable = np.flatnonzero(action_set.available)
+    size = min(sparsity, usable.size)
+    if isinstance(action_set, FiniteSet):
+        return np.asarray(action_set.points[action_set.sparse_points(sparsity)])
+    p = action_set.p if isinstance(action_set, LpBall) else math.nan
+    if p == 1:
+        size = 1  # ± radius e_i, whatever the support
+    is_cornered = size == 1 or isinstance(action_set, Box) or math.isinf(p)
+    is_round = isinstance(action_set, Ellipsoid | LpBall)
+    count = math.comb(usable.size, size) * (2**size if is_cornered else ANGLES)
+    if count > LISTED_POINTS or not (is_cornered or (is_round and size == 2)):
+        raise CompositionError(
+            f"The extreme points of {action_set!r} with at most {size} non-zeros cannot be listed: "
+            f"that takes a box, a cube, a cross-polytope or a finite set, or H <= 2 on a ball or "
+            f"an ellipsoid, with at most {LISTED_POINTS} points in all. Use "
+            "maximiser='alternating' or 'dani'."
+        )
+    supports = np.array(list(itertools.combinations(usable.tolist(), size)), dtype=np.intp)
+    if is_cornered:
+        sides = np.array(action_set.axis_reach())  # (2, dim)
+        signs = np.array(list(itertools.product((0, 1), repeat=size)), dtype=np.intp)
+        entries = sides[signs[None], supports[:, None, :]]
+    else:
+        angles = np.arange(ANGLES) * (2 * math.pi / ANGLES)
+        circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        entries = np.stack([_on_boundary(action_set, circle, pair) for pair in supports])
+    points = np.zeros((*entries.shape[:2], action_set.dim))
+    np.put_along_axis(points, np.broadcast_to(supports[:, None, :], entries.shape), entries, axis=2)
+    return np.asarray(np.unique(points.reshape(-1, action_set.dim), axis=0))
+
+
+def _on_boundary(action_set: ActionSet, circle: FloatArray, pair: IntArray) -> FloatArray:
+    """Carry points of the unit circle over to the boundary of X in the plane of two coordinates."""
+    if isinstance(action_set, Ellipsoid):
+        lower = np.linalg.cholesky(action_set.matrix[np.ix_(pair, pair)])
+        return np.asarray(np.linalg.solve(lower.T, circle.T).T)
+    assert isinstance(action_set, LpBall)
+    norms = np.linalg.norm(circle, ord=action_set.p, axis=-1, keepdims=True)
+    return np.asarray(action_set.radius * circle / norms)

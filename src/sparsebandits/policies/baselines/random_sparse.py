@@ -1,0 +1,83 @@
+"""Random H-sparse actions: what is earned without learning anything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.rule import Rule, Tape, normals
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RandomSparse(AdaptivePolicy):
+    """A uniform support of H available coordinates, and the best response to a normal direction.
+
+    The lower end of every comparison: a policy that does not beat it has learned nothing. Its
+    expected reward is 0 on sets that are symmetric about 0.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+    sparsity : int
+        H; all available coordinates are used where there are fewer.
+    oracle : str
+        Not used; part of every policy.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> from sparsebandits.policies.baselines.random_sparse import RandomSparse
+    >>> learner = RandomSparse(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+    >>> learner.ask().action.round(2)
+    array([ 0.  , -0.83,  0.  ,  0.56])
+    """
+
+    kind: ClassVar[str] = "random-sparse"
+
+    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "RandomSparseRule":
+        """Return the decision rule with one lane per generator."""
+        return RandomSparseRule(self, generators, block)
+
+
+class RandomSparseRule(Rule):
+    """d normal draws rank the coordinates, H more are the direction."""
+
+    def __init__(
+        self, policy: RandomSparse, generators: Sequence[np.random.Generator], block: int
+    ) -> None:
+        super().__init__(len(generators), policy.action_set.dim)
+        self._sparsity = policy.sparsity
+        self._tape = Tape(generators, self.dim + policy.sparsity, block, normals)
+
+    def choose(self, current: ActionSet) -> FloatArray:
+        """Draw a support and a direction in every lane."""
+        draws = self._tape.next(self.everyone)
+        usable = np.flatnonzero(current.available)
+        # The order of independent equal draws is uniform, and so are the H coordinates that lead.
+        order = draws[:, usable].argsort(axis=1)[:, : self._sparsity]
+        support = usable[order]
+        direction = np.zeros((self.lanes, self.dim))
+        direction[self.everyone[:, None], support] = draws[:, self.dim :][:, : support.shape[1]]
+        return current.respond_on(direction, support)[0]
+
+    def learn(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        exploring: BoolArray,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Learn nothing."""
+
+    @property
+    def estimate(self) -> None:
+        """None: nothing is estimated."""
+        return
+
+    def arrays(self) -> dict[str, Any]:
+        """Return nothing: all that changes is the generator."""
+        return {}

@@ -1,0 +1,189 @@
+"""A decision rule for many learners at once: each a lane of the same arrays.
+
+A policy that decides anew at every step is written once, as a rule over lanes. A learner runs it
+with one lane, the simulator with one lane per trial; a lane has the same bits in both.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.estimation import RidgeLanes
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
+
+Draw = Callable[[np.random.Generator, FloatArray], None]
+
+
+def normals(rng: np.random.Generator, out: FloatArray) -> None:
+    """Fill `out` with standard normal draws."""
+    rng.standard_normal(out=out)
+
+
+def uniforms(rng: np.random.Generator, out: FloatArray) -> None:
+    """Fill `out` with uniform draws from [0, 1)."""
+    rng.random(out=out)
+
+
+class Tape:
+    """Rows of random numbers, each lane from its own generator, drawn ahead in blocks.
+
+    A generator gives the same numbers in one call or in many, so the block changes no bit; with a
+    block of 1 nothing is drawn ahead, and the state of the generator is all there is to save.
+    """
+
+    def __init__(
+        self, generators: Sequence[np.random.Generator], width: int, block: int, draw: Draw
+    ) -> None:
+        self._generators, self._draw, self._block = generators, draw, block
+        self._rows = np.empty((len(generators), block, width))
+        self._used = np.full(len(generators), block)
+
+    def next(self, lanes: IntArray) -> FloatArray:
+        """Return the next row of each of these distinct lanes, (len(lanes), width)."""
+        places = self._used[lanes]
+        spent = places == self._block
+        if spent.any():
+            for lane in lanes[spent]:
+                self._draw(self._generators[lane], self._rows[lane])
+            places[spent] = 0
+        self._used[lanes] = places + 1
+        return np.asarray(self._rows[lanes, places])
+
+
+class Rule(ABC):
+    """How the lanes of a policy choose and learn.
+
+    Attributes
+    ----------
+    lanes : int
+    exploring : (lanes,) bool array
+        Whether the last choice of each lane was made to learn rather than to earn.
+    posterior : RidgeLanes or None
+        The regression behind the choices, where there is one.
+    """
+
+    posterior: RidgeLanes | None = None
+
+    commits: ClassVar[bool] = False
+    """Whether a lane can commit to a support for good."""
+
+    least: ClassVar[Mapping[str, float]] = {"squares": 0.0}
+    """The least value that a saved array may have, by its name; 0 for integers not named."""
+
+    def __init__(self, lanes: int, dim: int) -> None:
+        self.lanes, self.dim = lanes, dim
+        self.everyone = np.arange(lanes)
+        self.exploring: BoolArray = np.zeros(lanes, dtype=np.bool_)
+
+    @abstractmethod
+    def choose(self, current: ActionSet) -> FloatArray:
+        """Return an action of the current set for each lane, (lanes, dim), never written to again.
+
+        A call that raises must leave the rule as it was.
+        """
+
+    @abstractmethod
+    def learn(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        exploring: BoolArray,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Take in one reward of each lane, or of the given distinct `lanes`.
+
+        Parameters
+        ----------
+        actions : (n, dim)
+        rewards : (n,)
+        exploring : (n,)
+            What `exploring` was when the action was chosen.
+        lanes : (n,), optional
+        """
+
+    def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
+        """Take in logged rewards, (n,), of actions, (n, dim), in the only lane.
+
+        Logged pairs count as explorations.
+        """
+        explored = np.ones(1, dtype=np.bool_)
+        for action, reward in zip(actions, rewards, strict=True):
+            self.learn(action[None], np.array([reward]), explored)
+
+    @property
+    @abstractmethod
+    def estimate(self) -> FloatArray | None:
+        """theta_hat of each lane, (lanes, dim); None while there is none."""
+
+    def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
+        """Return the noise level that each lane reckons with; nan where it needs none."""
+        return np.full(self.everyone[lanes].shape, np.nan)
+
+    def support_in(self, lane: int) -> tuple[int, ...] | None:
+        """Return the support that a lane has committed to; None where it has not."""
+        return None
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """Return every array that changes, by name; the first axis is the lane."""
+
+    # ------------------------------------------------------------------ one lane, saved
+
+    def state(self) -> dict[str, Any]:
+        """Return the only lane, JSON-safe."""
+        return {name: array[0].tolist() for name, array in self.arrays().items()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned."""
+        for name, array in self.arrays().items():
+            array[0] = self._read(name, state[name], array)
+
+    def _read(self, name: str, given: Any, array: Any) -> Any:
+        """Return what was saved of one array, checked."""
+        try:
+            value = np.array(given)
+            value = value.astype(np.float64) if value.dtype.kind in "biuf" else np.array(np.nan)
+        except ValueError:  # rows of different lengths
+            value = np.array(np.nan)
+        if value.shape != array.shape[1:] or not np.isfinite(value).all():
+            raise InvalidValueError(
+                f"state.{name} must be finite numbers of shape {array.shape[1:]}, got "
+                f"{describe(given)}."
+            )
+        if array.dtype.kind != "f" and (value != np.rint(value)).any():
+            raise InvalidValueError(f"state.{name} must be integers, got {describe(given)}.")
+        largest = {"b": 1.0, "i": 2.0**53}.get(array.dtype.kind, np.inf)
+        least = self.least.get(name, -np.inf if array.dtype.kind == "f" else 0.0)
+        if value.min(initial=least) < least or value.max(initial=least) > largest:
+            raise InvalidValueError(
+                f"state.{name} must lie in {least:g}..{largest:g}, got {describe(given)}."
+            )
+        if name == "gram" and not _can_be_gram(value):
+            raise InvalidValueError(f"state.gram must be a sum of x x', got {describe(given)}.")
+        return value
+
+
+class InformedRule(Rule):
+    """A rule that is told more than a reward per step: a reference, not a learner.
+
+    The simulator calls `reveal` once, before the first step, and `learn_items` beside every
+    `learn`.
+    """
+
+    def reveal(self, theta: FloatArray) -> None:
+        """Be told theta* of every lane, (lanes, dim)."""
+
+    def learn_items(self, actions: FloatArray, items: FloatArray) -> None:
+        """Be told a noisy theta*_i of every coordinate i that was played, (lanes, dim)."""
+
+
+def _can_be_gram(matrix: FloatArray) -> bool:
+    """Whether a matrix is symmetric and has no negative eigenvalue, up to rounding."""
+    rounding = 1e-9 * float(np.abs(matrix).max())
+    if np.abs(matrix - matrix.T).max() > rounding or np.diagonal(matrix).min() < 0:
+        return False
+    return bool(np.linalg.eigvalsh(matrix)[0] >= -rounding)

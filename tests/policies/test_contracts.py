@@ -8,8 +8,8 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.policies import POLICIES
 from tests.policies.examples import (
-    CASES,
     CASE_IDS,
+    CASES,
     DIM,
     EXAMPLES,
     LEAST_SQUARES,

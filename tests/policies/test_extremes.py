@@ -21,6 +21,7 @@ from tests.policies.examples import (
     moving,
     play,
     polytope,
+    reward_of,
     through_json,
 )
 
@@ -99,10 +100,8 @@ def test_adaptive_policies_learn_the_best_of_one_coordinate_and_where_everything
     learner = policy.start(seed=0)
     play(learner, 150, theta=theta)
     best = box.best_response(theta)
-    exploited = [
-        p.decision for p in play(learner, 40, theta=theta) if p.decision.phase != "explore"
-    ]
-    earned = [float(decision.action @ theta) for decision in exploited]
+    decisions = [played.decision for played in play(learner, 40, theta=theta)]
+    earned = [reward_of(made, theta) for made in decisions if made.phase == "exploit"]
     assert np.mean(earned) > 0.9 * float(best @ theta)
     assert learner.ask(available=[0]).action[0] != 0
     assert through_json(learner).to_dict() == learner.to_dict()

@@ -1,4 +1,4 @@
-"""SparseThompson: its index, its choice by information, its holding, its units, its regret."""
+"""SparseThompson: its index, its proposals, its holding, its units, its regret."""
 
 import numpy as np
 import pytest
@@ -59,31 +59,25 @@ def test_a_step_uphill_never_lowers_the_index_of_its_own_beta(action_set: sb.Act
             assert index(climbed) >= index(action[lane]) - 1e-9
 
 
-def test_information_is_what_a_reward_takes_off_the_variance_of_the_best_index() -> None:
+def test_the_best_index_is_played() -> None:
     action_set = sb.LpBall(DIM)
     rule = rule_after(action_set, 20)
     scene = rule.scene(rule.everyone, action_set)
     scene.propose(rule.proposals(scene))
     scene.propose(scene.uphill())
-    best = scene.index.argmax(axis=0)
-    thetas, actions, widths = scene.pick(best)
     for lane in range(rule.lanes):
-        before = precision(rule, lane)
-        target = scene.actions[best[lane], lane]
-        ratios = []
-        for x in scene.actions[:, lane]:
-            after = before + np.outer(x, x)
-            gained = target @ np.linalg.solve(before, target) - target @ np.linalg.solve(
-                after, target
-            )
-            regret = scene.index[best[lane], lane] - scene.theta[lane] @ x
-            ratios.append(regret**2 / max(gained, 1e-300))
-        found = int(np.argmin(ratios))
-        np.testing.assert_allclose(actions[lane], scene.actions[found, lane], atol=1e-12)
-        np.testing.assert_allclose(
-            widths[lane], actions[lane] @ np.linalg.solve(before, actions[lane]), rtol=1e-9
-        )
-        np.testing.assert_array_equal(thetas[lane], scene.thetas[found, lane])
+        inverse = np.linalg.inv(precision(rule, lane))
+        for k, x in enumerate(scene.actions[:, lane]):
+            width = x @ inverse @ x
+            growth = 1.1 * np.log(np.e + scene.rewards[lane] * width / 2)
+            index = scene.theta[lane] @ x + scene.sigma[lane] * np.sqrt(width * growth)
+            assert scene.index[k, lane] == pytest.approx(index)
+    again = rule_after(action_set, 20)
+    thetas, actions, widths = again.decide(again.everyone, action_set)
+    best = scene.index.argmax(axis=0), np.arange(rule.lanes)
+    np.testing.assert_array_equal(thetas, scene.thetas[best])
+    np.testing.assert_array_equal(actions, scene.actions[best])
+    np.testing.assert_array_equal(widths, scene.widths[best])
 
 
 def test_a_directed_proposal_is_the_likeliest_theta_that_is_so_optimistic() -> None:

@@ -13,7 +13,7 @@ from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SparseThompson(AdaptivePolicy):
-    r"""Thompson samples, climbed to optimism, chosen by what they teach about the best of them.
+    r"""Thompson samples, each climbed one step to optimism; the best index is played, and held.
 
     Anytime: no horizon, no gap, no tuning, sigma unknown. Ridge least squares on all rewards gives
     theta_hat and V. A decision proposes the oracle's actions for theta_hat, for three draws of
@@ -22,10 +22,8 @@ class SparseThompson(AdaptivePolicy):
 
         theta_hat·x + sigma ||x||_{V^-1} sqrt(1.1 log(e + t ||x||^2_{V^-1} / 2));
 
-    and among all of them, and a few steps further towards the best, plays the one with the least
-    ratio of squared regret against the best index to what its reward would tell about that index
-    (information-directed sampling). A decision is kept for as many steps as add 0.3% to what is
-    known along it, so oracle calls become rare.
+    and plays the best of all. A decision is kept for as many steps as add 0.3% to what is known
+    along it, so oracle calls become rare.
 
     What may be claimed. The regret was measured (`docs/regret.md`), not proven. Thompson sampling
     has a proven frequentist bound, of order d^(3/2) sqrt(T) up to logarithms, if the draws are

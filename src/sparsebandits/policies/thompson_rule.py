@@ -17,7 +17,7 @@ _TINY = 1e-300
 
 
 class ThompsonRule(RidgeRule):
-    """Propose, climb, choose, hold.
+    """Propose, climb, take the best index, hold.
 
     A decision is kept as the theta whose best action it is, so that it can be played on the set of
     any step. The constants were chosen in `benchmarks/ideas.py`.
@@ -29,7 +29,6 @@ class ThompsonRule(RidgeRule):
     directed: ClassVar[int] = 1
     growth: ClassVar[float] = 1.1
     share: ClassVar[float] = 0.5
-    further: ClassVar[tuple[float, ...]] = (0.5, 2.0, 4.0)
     hold: ClassVar[float] = 0.003
 
     def __init__(
@@ -84,15 +83,14 @@ class ThompsonRule(RidgeRule):
         scene = self.scene(lanes, current)
         scene.propose(self.proposals(scene))
         scene.propose(scene.uphill())
-        best = scene.index.argmax(axis=0)
-        scene.propose(scene.beyond(best, self.further))
-        return scene.pick(best)
+        best = scene.index.argmax(axis=0), scene.rows
+        return scene.thetas[best], scene.actions[best], scene.widths[best]
 
-    def scene(self, lanes: IntArray, current: ActionSet) -> "_Scene":
+    def scene(self, lanes: IntArray, current: ActionSet) -> "Scene":
         """Return an empty list of proposals for these lanes."""
-        return _Scene(self, lanes, current)
+        return Scene(self, lanes, current)
 
-    def proposals(self, scene: "_Scene") -> FloatArray:
+    def proposals(self, scene: "Scene") -> FloatArray:
         """Return thetas to start from, (proposals, lanes, dim): estimate, draws, directed."""
         found = [scene.theta]
         shape = (scene.lanes.size, self.samples, self.dim)
@@ -108,7 +106,7 @@ class ThompsonRule(RidgeRule):
         return np.asarray(np.sqrt(self.growth * np.log(np.e + self.share * rewards * widths)))
 
 
-class _Scene:
+class Scene:
     """The proposals for the decisions of some lanes; arrays are (proposals, lanes, ...)."""
 
     def __init__(self, rule: ThompsonRule, lanes: IntArray, current: ActionSet) -> None:
@@ -171,31 +169,6 @@ class _Scene:
         bonus = self.sigma * self.rule.bonus(self.widths, self.rewards)
         scale = bonus / np.maximum(np.sqrt(self.widths), _TINY)
         return np.asarray(self.theta + scale[:, :, None] * gains)
-
-    def beyond(self, best: IntArray, steps: tuple[float, ...]) -> FloatArray:
-        """Return thetas on the ray from theta_hat through the one of the best index."""
-        shadow, width = self.shadows[best, self.rows], self.widths[best, self.rows]
-        gain = np.matmul(self.root, shadow[:, :, None])[:, :, 0]
-        scale = (
-            self.sigma * self.rule.bonus(width, self.rewards) / np.maximum(np.sqrt(width), _TINY)
-        )
-        ray = scale[:, None] * gain
-        return np.array([self.theta + step * ray for step in steps]).reshape(-1, *ray.shape)
-
-    def pick(self, best: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the proposal with the least squared regret per information on the best index."""
-        target = self.shadows[best, self.rows]
-        shared = np.einsum("knd,nd->kn", self.shadows, target)
-        # What the reward of x takes off the variance of the best action's value.
-        information = shared**2 / (1 + self.widths)
-        regret = np.maximum(self.index[best, self.rows] - self.means, 0.0)
-        ratio = regret**2 / np.maximum(information, _TINY)
-        found = ratio.argmin(axis=0)
-        return (
-            self.thetas[found, self.rows],
-            self.actions[found, self.rows],
-            self.widths[found, self.rows],
-        )
 
 
 class FlooredThompsonRule(ThompsonRule):

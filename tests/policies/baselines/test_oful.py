@@ -198,7 +198,7 @@ def test_regret_grows_like_the_square_root_at_most() -> None:
     env = sb.LinearEnvironment(
         action_set=policy.action_set, theta_star=sb.UniformCube(), noise=sb.Gaussian(0.5)
     )
-    run = sb.simulate(policy, env, horizon=1600, trials=40, seed=0, points=1600)
+    run = sb.simulate(policy, env, horizon=1600, trials=15, seed=0, points=1600)
     assert run.at(1600).mean() < 2.2 * run.at(400).mean()
 
 
@@ -353,9 +353,9 @@ def test_the_engines_agree_bit_for_bit(name: str) -> None:
     env = sb.LinearEnvironment(
         action_set=policy.action_set, theta_star=sb.UniformCube(), noise=sb.Gaussian(0.5)
     )
-    lanes = sb.simulate(policy, env, horizon=100, trials=4, seed=2)
-    single = sb.simulate(policy, env, horizon=100, trials=4, seed=2, engine="stepwise")
-    fewer = sb.simulate(policy, env, horizon=100, trials=2, seed=2, first_trial=2)
+    lanes = sb.simulate(policy, env, horizon=60, trials=4, seed=2)
+    single = sb.simulate(policy, env, horizon=60, trials=4, seed=2, engine="stepwise")
+    fewer = sb.simulate(policy, env, horizon=60, trials=2, seed=2, first_trial=2)
     np.testing.assert_array_equal(lanes.regret, single.regret)
     np.testing.assert_allclose(lanes.theta_error, single.theta_error, rtol=1e-12)
     np.testing.assert_array_equal(lanes.regret[2:], fewer.regret)

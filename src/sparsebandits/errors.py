@@ -23,3 +23,7 @@ class CompositionError(SparseBanditsError, TypeError):
 
 class SolverError(SparseBanditsError, ValueError):
     """A numerical solver could not answer for the given data."""
+
+
+class SweepError(SparseBanditsError, ValueError):
+    """A sweep cannot be read, started, continued or finished as asked."""

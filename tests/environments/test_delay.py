@@ -61,7 +61,8 @@ def test_delays_are_values() -> None:
 
 
 def test_a_delay_is_read_back() -> None:
-    for longest in (0, 7, np.int64(200)):
+    lengths: list[Any] = [0, 7, np.int64(200)]
+    for longest in lengths:
         delay = UniformDelay(longest)
         again = delay_from_dict(json.loads(json.dumps(delay.to_dict())))
         assert again == delay

@@ -27,6 +27,7 @@ def run(exponent: float, trials: int = 30, horizon: int = 10**5) -> Run:
         support_correct=np.zeros(trials, dtype=np.bool_),
         theta_error=np.zeros_like(regret),
         optimum=nan,
+        optimal_share=np.zeros_like(regret),
         label={"benchmark": "exact optimum"},
     )
 

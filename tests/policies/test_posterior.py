@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import sparsebandits as sb
-from sparsebandits.policies import AdaptiveLearner, Learner, PosteriorCertificate
+from sparsebandits.policies import AdaptiveLearner, Decision, Learner, PosteriorCertificate
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
@@ -107,7 +107,31 @@ def test_the_probability_is_that_of_an_independent_sampling(make: Make, sigma: f
     probability 2e-7: a false alarm below 1e-6 for a case.
     """
     learner = make().start(seed=2)
-    plays = play(learner, 12, sigma=sigma, seed=5)
+    check_probability(learner, play(learner, 12, sigma=sigma, seed=5))
+
+
+def test_the_probability_knows_which_coordinates_are_known() -> None:
+    """Logs that know coordinates 0 and 1 by one sum alone, and the others one by one.
+
+    R R' and R' R have the same eigenvalues, and only the first is the covariance. The false alarm
+    is that of the test above.
+    """
+    rng = np.random.default_rng(3)
+    actions = np.zeros((60, DIM))
+    actions[:30, :2] = [0.5, 1.0]
+    actions[np.arange(30, 60), np.repeat([2, 3], 15)] = 0.4
+    rewards = actions @ np.array([0.6, -0.2, 1.0, -0.1]) + 0.3 * rng.standard_normal(60)
+    learner = adaptive("lin-ts").start(seed=0)
+    learner.warm_start(actions, rewards)
+    logged = [
+        Play(Decision(0, action, "explore", 0), float(reward))
+        for action, reward in zip(actions, rewards, strict=True)
+    ]
+    check_probability(learner, logged)
+
+
+def check_probability(learner: Learner, plays: list[Play]) -> None:
+    """Compare with draws from the slow posterior, each solved by trying all supports."""
     theta, covariance, scale = posterior(learner, plays)
     policy = learner.policy
     given = getattr(policy, "sigma", "estimate")

@@ -48,7 +48,7 @@ def test_a_step_uphill_never_lowers_the_index_of_its_own_beta(action_set: sb.Act
     for k, action in enumerate(actions):
         for lane in range(rule.lanes):
             beta = scene.sigma[lane] * rule.bonus(widths[k, lane], scene.rewards[lane])
-            inverse = np.linalg.inv(precision(rule, lane))
+            inverse = np.asarray(np.linalg.inv(precision(rule, lane)), dtype=np.float64)
 
             def index(
                 x: FloatArray, beta: FloatArray = beta, inverse: FloatArray = inverse, n: int = lane

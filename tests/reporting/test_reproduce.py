@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from sparsebandits.experiments.claim import VERDICTS
+from sparsebandits.experiments.scenarios import GEOMETRIES, ROBUSTNESS
 from sparsebandits.experiments.table import EXPERIMENTS
 
 FIGURES_OF_THE_PAPER = {
@@ -163,11 +164,13 @@ def visit(page: Path, folder: Path, width: int = 1280) -> tuple[Path, list[str],
     return picture, console, {url for url in found if urlsplit(url).hostname not in BROWSERS_OWN}
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(
+    ("page", "width"), [("index.html", 1280), ("index.html", 390), ("field.html", 1280)]
+)
 def test_the_page_opens_from_disk_without_network_or_errors(
-    report: Path, tmp_path: Path, width: int
+    report: Path, tmp_path: Path, page: str, width: int
 ) -> None:
-    picture, console, urls = visit(report / "index.html", tmp_path, width)
+    picture, console, urls = visit(report / page, tmp_path, width)
     assert picture.stat().st_size > 20_000
     assert console == []
     assert urls == set()
@@ -188,6 +191,28 @@ def test_the_page_needs_nothing_beside_it(report: Path) -> None:
     assert "<script" not in page
     assert not re.search(r'(src|href)="https?://', page)
     assert not re.search(r"@import|url\((?!#)", page.split("</style>")[0])
-    assert page.count("<figure>") == 9
+    assert page.count("<figure>") == 10
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
+
+
+def test_what_is_ours_has_a_page_of_its_own(report: Path, summary: Any) -> None:
+    index, field = ((report / name).read_text() for name in ("index.html", "field.html"))
+    assert 'href="field.html#field"' in index
+    assert 'href="field.html#robustness"' in index
+    assert 'href="index.html"' in field
+    assert field.count("<figure>") == 6  # five geometries, and the scenarios
+    assert "<script" not in field
+    assert not re.search(r'(src|href)="https?://', field)
+    ids = re.findall(r'\bid="([^"]+)"', field)
+    assert len(ids) == len(set(ids))
+    # The paper's count is not touched by what we say ourselves.
+    assert all(claim["label"] != "ours" for claim in summary["claims"])
+    assert [claim["label"] for claim in summary["ours"]] == ["ours"] * len(ROBUSTNESS)
+    for scenario in ROBUSTNESS:
+        assert scenario.about in field.replace("&#x27;", "'")
+    assert len(summary["tables"]["field"]) == 1 + len(GEOMETRIES)
+    overview = summary["tables"]["field"][0]
+    assert overview["headings"] == ["policy", *(one.name for one in GEOMETRIES)]
+    assert overview["rows"][0][0] == "SparseThompson"
+    assert {row[0] for row in overview["rows"]} >= {"the paper, literal", "LinTS", "clairvoyant"}

@@ -1,4 +1,4 @@
-"""Trials side by side have the bits of trials driven one decision at a time through ask and tell."""
+"""Trials side by side have the bits of trials driven one by one through ask and tell."""
 
 import dataclasses
 from collections.abc import Callable
@@ -327,7 +327,7 @@ def test_regret_never_falls_and_the_share_of_optimal_supports_is_a_share() -> No
         for env in (fixed(name), moving(sb.RandomAvailability(X, 0.6, seed=1))):
             run = sb.simulate(MAKERS[name](X), env, horizon=150, trials=3, seed=2)
             assert np.diff(run.regret, axis=1).min() >= -1e-9
-            assert 0 <= run.optimal_share.min()
+            assert run.optimal_share.min() >= 0
             assert run.optimal_share.max() <= 1
             hits = run.optimal_share * run.steps
             np.testing.assert_allclose(hits, np.rint(hits), atol=1e-6)

@@ -5,12 +5,15 @@ import sys
 import click
 
 from sparsebandits import __version__
+from sparsebandits.cli.compare import compare
 from sparsebandits.cli.plan import plan
 from sparsebandits.cli.reproduce import reproduce
+from sparsebandits.cli.results import results
 from sparsebandits.cli.solve import solve
+from sparsebandits.cli.sweep import sweep
 from sparsebandits.errors import SparseBanditsError
 
-COMMANDS: tuple[click.Command, ...] = (reproduce, solve, plan)
+COMMANDS: tuple[click.Command, ...] = (reproduce, compare, solve, plan, sweep, results)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -22,7 +22,7 @@ def reproduce(
 
     \b
     IDs: ellipsoid, bases, support-recovery, l2-ball, l1.5-ball, l1-ball, video,
-         time-varying, lemmas
+         video-real, time-varying, field, robustness, lemmas
 
     Interrupt it and run it again: it continues where it was.
     """
@@ -64,4 +64,9 @@ def reproduce(
     counts = Counter(claim["verdict"] for claim in summary["claims"])
     tally = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     click.echo(f"{len(summary['claims'])} claims: {tally}")
+    if summary["ours"]:
+        held = sum(claim["verdict"] == "holds" for claim in summary["ours"])
+        click.echo(
+            f"Ours: within twice the best baseline in {held} of {len(summary['ours'])} scenarios"
+        )
     click.echo(f"Report: {page}")

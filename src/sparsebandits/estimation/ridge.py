@@ -161,7 +161,7 @@ class RidgeLanes:
 def _cholesky(matrices: FloatArray) -> FloatArray:
     """Return the Cholesky factor of each matrix, (n, dim, dim); 0 where it has none."""
     try:
-        return np.linalg.cholesky(matrices)
+        return np.asarray(np.linalg.cholesky(matrices), dtype=np.float64)
     except np.linalg.LinAlgError:
         if len(matrices) == 1:
             return np.zeros_like(matrices)

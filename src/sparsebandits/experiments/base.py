@@ -12,6 +12,7 @@ from sparsebandits import Gaussian, LinearEnvironment, Policy, Run, UniformCube
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.experiments.claim import Claim
 from sparsebandits.experiments.curves import Figure
+from sparsebandits.experiments.tables import Table
 
 DIM, SPARSITY, SIGMA, DELTA = 20, 5, 0.5, 0.05
 """The paper's setting (`sec:numerical experiments`); delta is ours, the paper names none."""
@@ -19,7 +20,7 @@ DIM, SPARSITY, SIGMA, DELTA = 20, 5, 0.5, 0.05
 SHORT, LONG, TRIALS = 2_000, 200_000, 20
 """The paper's two horizons and its number of trials."""
 
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Cell:
     benchmark: str = "exact"
     track_support: bool = False
     chunk: int = 10
+    checkpoints: tuple[int, ...] = ()
+    """Steps that are recorded exactly, besides the log-spaced ones."""
 
     def fingerprint(self, seed: int) -> str:
         """Name the results of this cell: they change when anything that shapes them does."""
@@ -45,6 +48,7 @@ class Cell:
             "horizon": self.horizon,
             "benchmark": self.benchmark,
             "track_support": self.track_support,
+            "checkpoints": sorted(set(self.checkpoints)),
             "seed": seed,
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
@@ -61,9 +65,14 @@ Results = Mapping[str, Run]
 """The run of every cell, by its key."""
 
 
+def no_tables(results: Results) -> list[Table]:
+    """Return none: most experiments say all in figures and claims."""
+    return []
+
+
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One figure of the paper, or one family of them."""
+    """One figure of the paper, or one family of them; or, where `ours`, a study of our own."""
 
     id: str
     labels: tuple[str, ...]
@@ -73,6 +82,9 @@ class Experiment:
     figures: Callable[[Results, int], list[Figure]]
     claims: Callable[[Results], list[Claim]]
     decisions: tuple[str, ...] = field(default=())
+    tables: Callable[[Results], list[Table]] = no_tables
+    ours: bool = False
+    """Not in the paper: shown on a page of its own, its claims not counted with the paper's."""
 
 
 def paper_environment(action_set: ActionSet, theta: Any = None) -> LinearEnvironment:
@@ -95,6 +107,8 @@ def join_runs(parts: list[Run]) -> Run:
         support_correct=np.concatenate([part.support_correct for part in parts]),
         theta_error=np.concatenate([part.theta_error for part in parts]),
         optimum=np.concatenate([part.optimum for part in parts]),
+        optimal_share=np.concatenate([part.optimal_share for part in parts]),
         overlap=np.concatenate(overlaps) if overlaps else None,
         label=label,
+        seconds=sum(part.seconds for part in parts),
     )

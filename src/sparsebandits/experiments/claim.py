@@ -18,9 +18,10 @@ class Claim:
     id : str
         Unique, lower case with dashes, such as "coverage-ols-bound".
     label : str
-        The LaTeX label in the paper's source, such as "lemma:ols-bound-hp".
+        The LaTeX label in the paper's source, such as "lemma:ols-bound-hp"; "ours" where the claim
+        is not the paper's.
     statement : str
-        What the paper says, in one sentence.
+        What the paper says, or we do, in one sentence.
     measured : str
         What was measured, in one sentence with its numbers and their interval.
     value : float or None

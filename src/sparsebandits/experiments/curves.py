@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from scipy import stats
 
 from sparsebandits.simulation import Run
 from sparsebandits.validation import FloatArray
+
+Role = Literal["plain", "main", "reference"]
+"""How a curve stands out: not at all, as the one looked at, or as a mark that learners miss."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,6 +27,7 @@ class Series:
     """(trials, points): drawn as a scatter cloud."""
     style: int = 0
     """Which colour and marker of the palette."""
+    role: Role = "plain"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,6 +42,10 @@ class Panel:
     y_log: bool = False
     lines: tuple[tuple[float, str], ...] = ()
     """Vertical marks: (x, text)."""
+    levels: tuple[tuple[float, str], ...] = ()
+    """Horizontal marks: (y, text)."""
+    categories: tuple[str, ...] = ()
+    """Names of x = 0, 1, ...; the series are then drawn as marks, not as curves."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,16 +74,28 @@ def over_power(exponent: float) -> Transform:
 
 
 def regret_series(
-    run: Run, label: str, style: int, transform: Transform = cumulative, *, scatter: bool = False
+    run: Run,
+    label: str,
+    style: int,
+    transform: Transform = cumulative,
+    *,
+    scatter: bool = False,
+    role: Role = "plain",
 ) -> Series:
     """Mean over the trials with a 95% interval of the mean (Student)."""
     steps = run.steps.astype(float)
     values = transform(steps, run.regret)
-    return mean_series(steps, values, label, style, scatter=scatter)
+    return mean_series(steps, values, label, style, scatter=scatter, role=role)
 
 
 def mean_series(
-    steps: FloatArray, values: FloatArray, label: str, style: int, *, scatter: bool = False
+    steps: FloatArray,
+    values: FloatArray,
+    label: str,
+    style: int,
+    *,
+    scatter: bool = False,
+    role: Role = "plain",
 ) -> Series:
     """Mean of the rows with its 95% interval."""
     mean = values.mean(axis=0)
@@ -90,6 +111,7 @@ def mean_series(
         high=mean + half,
         runs=values if scatter else None,
         style=style,
+        role=role,
     )
 
 

@@ -20,7 +20,18 @@ from sparsebandits.simulation import Run
 Task = tuple[Cell, int, int, int]
 """A cell, the first trial, how many trials, and the seed."""
 
-_ARRAYS = ("steps", "regret", "locked_at", "support_correct", "theta_error", "optimum", "overlap")
+_ARRAYS = (
+    "steps",
+    "regret",
+    "locked_at",
+    "support_correct",
+    "theta_error",
+    "optimum",
+    "optimal_share",
+    "overlap",
+)
+
+_SECONDS = "seconds"
 
 
 def run_cells(
@@ -89,6 +100,7 @@ def _simulate(task: Task) -> Run:
         seed,
         cell.benchmark,
         track_support=cell.track_support,
+        checkpoints=cell.checkpoints,
         first_trial=first,
     )
 
@@ -99,7 +111,8 @@ def save_chunk(path: Path, run: Run) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(stream, label=json.dumps(run.label), **arrays)
+            text = json.dumps({**run.label, _SECONDS: run.seconds})
+            np.savez_compressed(stream, label=text, **arrays)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -112,6 +125,8 @@ def load_chunk(path: Path) -> Run | None:
     try:
         with path.open("rb") as stream, np.load(stream) as data:
             arrays = {name: data[name] for name in _ARRAYS if name in data}
-            return Run(**arrays, label=json.loads(str(data["label"])))
+            label = json.loads(str(data["label"]))
+            seconds = float(label.pop(_SECONDS))
+            return Run(**arrays, label=label, seconds=seconds)
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error):
         return None

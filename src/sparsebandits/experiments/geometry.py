@@ -1,14 +1,15 @@
 """Regret on one action set at both horizons: the three panels that most of the figures share."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.environments import LinearEnvironment
 from sparsebandits.experiments.base import (
     DELTA,
     LONG,
     SHORT,
-    SIGMA,
     SPARSITY,
     TRIALS,
     Cell,
@@ -53,6 +54,8 @@ class Geometry:
     """The exponent that the paper's theorem promises."""
     theorem: str
     benchmark: str = "exact"
+    environment: Callable[[], LinearEnvironment] | None = None
+    """Makes the world with this action set; the paper's if left out."""
 
     @property
     def horizons(self) -> dict[str, int]:
@@ -64,14 +67,14 @@ class Geometry:
 
     def cells(self, quick: bool) -> list[Cell]:
         """Every variant at both horizons; the quick run has few trials and short horizons."""
-        environment = paper_environment(self.action_set)
+        environment = self.environment() if self.environment else paper_environment(self.action_set)
         made = []
         for name, horizon in self.horizons.items():
             for variant in self.variants:
                 policy = self.policy(
                     action_set=self.action_set,
                     sparsity=SPARSITY,
-                    sigma=SIGMA,
+                    sigma=environment.sigma,
                     delta=DELTA,
                     **variant.changes,
                 )

@@ -112,10 +112,10 @@ class Scene:
     def __init__(self, rule: ThompsonRule, lanes: IntArray, current: ActionSet) -> None:
         self.rule, self.lanes, self.current = rule, lanes, current
         self.root, self.theta = rule.posterior.root[lanes], rule.posterior.theta_hat[lanes]
-        self.sigma = rule.noise_scale(lanes)
+        self.sigma: FloatArray = rule.noise_scale(lanes)
         # No reward but 0 so far: theta_hat is 0 and any scale gives the same actions.
         self.sigma[self.sigma == 0] = 1.0
-        self.rewards = rule.posterior.counts[lanes] + 1.0
+        self.rewards: FloatArray = np.asarray(rule.posterior.counts[lanes] + 1.0, dtype=np.float64)
         self.rows = np.arange(lanes.size)
         shape = (0, *self.theta.shape)
         self.thetas, self.actions, self.shadows = np.empty(shape), np.empty(shape), np.empty(shape)

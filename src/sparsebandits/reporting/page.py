@@ -1,10 +1,12 @@
-"""One self-contained HTML page: no script, no network, readable on paper."""
+"""The report as self-contained HTML pages: no script, no network, readable on paper."""
 
 import html
 import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from sparsebandits.experiments.field import RECOMMENDED
 
 _STYLE = """
 :root { --ink: #1c1e21; --soft: #5b6168; --line: #d9dde1; --paper: #ffffff; --band: #f5f7f9; }
@@ -37,6 +39,10 @@ td:first-child { white-space: nowrap; }
 .scroll { overflow-x: auto; }
 .counts { display: flex; flex-wrap: wrap; gap: .6rem; padding: 0; list-style: none; }
 .counts li { border: 1px solid var(--line); border-radius: 6px; padding: .4rem .8rem; }
+.numbers td:not(:first-child), .numbers th:not(:first-child) { text-align: right; }
+.numbers tr.main { font-weight: 600; }
+details { margin: .8rem 0; } summary { cursor: pointer; color: #00568a; }
+.notes { color: var(--soft); font-size: .88rem; }
 .quick { border-left: 4px solid #D55E00; padding: .4rem .8rem; background: var(--band); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .92rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
@@ -51,6 +57,9 @@ footer { color: var(--soft); padding-bottom: 3rem; }
   figure, tr { break-inside: avoid; } th { position: static; } }
 """
 
+FIELD = "field.html"
+"""The page of what is not in the paper."""
+
 _CLASSES = {
     "holds": "holds",
     "holds with the stated change": "changed",
@@ -60,46 +69,93 @@ _CLASSES = {
 
 
 def write_page(out: Path, summary: dict[str, Any], experiments: list[dict[str, Any]]) -> Path:
-    """Write ``out/index.html`` with every figure inlined."""
-    body = "\n".join(
-        [
-            _header(summary, experiments),
+    """Write ``out/index.html``, and ``out/field.html`` if there is anything of our own.
+
+    Every figure is inlined. The page of what is ours has the same look, and no part in the count of
+    the paper's claims.
+    """
+    paper = [one for one in experiments if not one["ours"]]
+    ours = [one for one in experiments if one["ours"]]
+    body = [
+        _header(summary, paper, ours),
+        "<main>",
+        *(_section(out, experiment, summary["claims"]) for experiment in paper),
+        _lemmas(summary),
+        _colophon(summary),
+        "</main>",
+    ]
+    if ours:
+        field = [
+            _field_header(summary, ours),
             "<main>",
-            *(_section(out, experiment, summary) for experiment in experiments),
-            _lemmas(summary),
+            *(_section(out, experiment, summary["ours"]) for experiment in ours),
             _colophon(summary),
             "</main>",
         ]
-    )
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="icon" href="data:,">'
-        f"<title>Rerun: {html.escape(summary['paper'])}</title><style>{_STYLE}</style></head>"
-        f"<body>\n{body}\n</body></html>\n"
-    )
+        title = f"The field: {summary['paper']}"
+        (out / FIELD).write_text(_document(title, field), encoding="utf-8")
     path = out / "index.html"
-    path.write_text(page, encoding="utf-8")
+    path.write_text(_document(f"Rerun: {summary['paper']}", body), encoding="utf-8")
     return path
 
 
-def _header(summary: dict[str, Any], experiments: list[dict[str, Any]]) -> str:
+def _document(title: str, parts: list[str]) -> str:
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _links(experiments: list[dict[str, Any]], page: str = "") -> str:
+    return "".join(
+        f'<a href="{page}#{item["id"]}">{html.escape(item["title"])}</a>' for item in experiments
+    )
+
+
+def _field_header(summary: dict[str, Any], experiments: list[dict[str, Any]]) -> str:
+    held = sum(claim["verdict"] == "holds" for claim in summary["ours"])
+    tally = (
+        f"<p>In <strong>{held} of {len(summary['ours'])}</strong> settings where it is used the "
+        "recommended policy stays within twice the best baseline's regret.</p>"
+        if summary["ours"]
+        else ""
+    )
+    return (
+        "<header><h1>The field: baselines, and a policy worth running</h1>"
+        "<p>Taken literally the paper's algorithm explores for ever at its own setting. This page "
+        "is not the paper's: it puts the baselines of the field beside it, all on the same theta* "
+        "and the same noise, and a policy that needs to be told neither the noise level nor the "
+        f"horizon.</p>{_quick(summary)}{tally}<nav>{_links(experiments)}"
+        '<a href="index.html">The rerun of the paper</a><a href="#colophon">How it was made</a>'
+        "</nav></header>"
+    )
+
+
+def _quick(summary: dict[str, Any]) -> str:
+    if not summary["quick"]:
+        return ""
+    return (
+        '<p class="quick">Quick run: few trials, short horizons. It shows that everything works; '
+        "its verdicts are not the paper's. Run <code>make reproduce</code> for those.</p>"
+    )
+
+
+def _header(
+    summary: dict[str, Any], experiments: list[dict[str, Any]], ours: list[dict[str, Any]]
+) -> str:
     counts = Counter(claim["verdict"] for claim in summary["claims"])
     tally = "".join(
         f'<li><span class="verdict {_CLASSES[verdict]}">{verdict}</span> {counts[verdict]}</li>'
         for verdict in _CLASSES
     )
-    links = "".join(
-        f'<a href="#{item["id"]}">{html.escape(item["title"])}</a>' for item in experiments
-    )
+    links = _links(experiments)
     if any(claim["experiment"] == "lemmas" for claim in summary["claims"]):
         links += '<a href="#lemmas">Lemmas and propositions</a>'
-    quick = (
-        '<p class="quick">Quick run: few trials, short horizons. It shows that everything works; '
-        "its verdicts are not the paper's. Run <code>make reproduce</code> for those.</p>"
-        if summary["quick"]
-        else ""
-    )
+    links += _links(ours, FIELD)
     return (
         f"<header><h1>{html.escape(summary['paper'])}: the rerun</h1>"
         "<p>A learner picks an action with at most H non-zero entries, sees a noisy reward, and "
@@ -107,19 +163,21 @@ def _header(summary: dict[str, Any], experiments: list[dict[str, Any]]) -> str:
         "the paper at its own setting (20 knobs, at most 5 in use, noise 0.5) and puts every claim "
         "next to what was measured. <em>Literal</em> curves use the paper's constants; beside "
         "them stands what had to be changed for the effect to be seen.</p>"
-        f'{quick}<ul class="counts">{tally}</ul><nav>{links}<a href="#colophon">How it was made</a>'
-        "</nav></header>"
+        f'{_quick(summary)}<ul class="counts">{tally}</ul><nav>{links}'
+        '<a href="#colophon">How it was made</a></nav></header>'
     )
 
 
-def _section(out: Path, experiment: dict[str, Any], summary: dict[str, Any]) -> str:
+def _section(out: Path, experiment: dict[str, Any], claims: list[dict[str, Any]]) -> str:
     figures = "".join(_figure(out, figure) for figure in experiment["figures"])
-    claims = [c for c in summary["claims"] if c["experiment"] == experiment["id"]]
+    claims = [claim for claim in claims if claim["experiment"] == experiment["id"]]
+    tables = [_numbers(table) for table in experiment["tables"]]
     decisions = "".join(f"<li>{html.escape(text)}</li>" for text in experiment["decisions"])
     decided = f"<p>What had to be decided:</p><ul>{decisions}</ul>" if decisions else ""
     return (
         f'<section id="{experiment["id"]}"><h2>{html.escape(experiment["title"])}</h2>'
-        f"<p>{html.escape(experiment['about'])}</p>{figures}{decided}{_table(claims)}</section>"
+        f"<p>{html.escape(experiment['about'])}</p>{''.join(tables[:1])}{figures}"
+        f"{''.join(tables[1:])}{decided}{_table(claims, ours=experiment['ours'])}</section>"
     )
 
 
@@ -138,16 +196,38 @@ def _figure(out: Path, figure: dict[str, Any]) -> str:
         f'</a>, <a href="curves/{figure["id"]}.csv">CSV</a>'
     )
     label = html.escape(figure["label"])
+    source = "Not in the paper" if label == "ours" else f"In the paper: <code>{label}</code>"
     return (
         f'<figure><div class="scroll">{inner}</div><figcaption>'
-        f"{title}. In the paper: <code>{label}</code>. {files}."
+        f"{title}. {source}. {files}."
         "</figcaption></figure>"
     )
 
 
-def _table(claims: list[dict[str, Any]]) -> str:
+def _numbers(table: dict[str, Any]) -> str:
+    """Lay out a table of numbers; a folded one opens on a click."""
+    heads = "".join(f"<th>{html.escape(text)}</th>" for text in table["headings"])
+    rows = "".join(_row(row) for row in table["rows"])
+    notes = "<br>".join(html.escape(text) for text in table["notes"])
+    title = html.escape(table["title"])
+    body = (
+        f'<div class="scroll"><table class="numbers"><thead><tr>{heads}</tr></thead>'
+        f'<tbody>{rows}</tbody></table></div><p class="notes">{notes}</p>'
+    )
+    if table["folded"]:
+        return f"<details><summary>{title}</summary>{body}</details>"
+    return f"<h3>{title}</h3>{body}"
+
+
+def _row(row: list[str]) -> str:
+    kind = ' class="main"' if row[0] == RECOMMENDED else ""
+    return f"<tr{kind}>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>"
+
+
+def _table(claims: list[dict[str, Any]], *, ours: bool = False) -> str:
     if not claims:
         return ""
+    source = "we say" if ours else "the paper says"
     rows = "".join(
         "<tr>"
         f'<td><span class="verdict {_CLASSES[c["verdict"]]}">{c["verdict"]}</span></td>'
@@ -156,8 +236,8 @@ def _table(claims: list[dict[str, Any]]) -> str:
         for c in claims
     )
     return (
-        '<div class="scroll"><table><thead><tr><th>verdict</th><th>the paper says</th>'
-        f"<th>measured</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        '<div class="scroll"><table><thead><tr><th>verdict</th>'
+        f"<th>{source}</th><th>measured</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 

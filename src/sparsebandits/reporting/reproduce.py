@@ -6,7 +6,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +20,7 @@ from sparsebandits.experiments.curves import Figure
 from sparsebandits.experiments.engine import run_cells
 from sparsebandits.experiments.lemmas import lemma_claims
 from sparsebandits.experiments.table import EXPERIMENTS
+from sparsebandits.experiments.tables import Table
 from sparsebandits.experiments.theorems import theorem_claims
 from sparsebandits.reporting.figures import draw
 from sparsebandits.reporting.page import write_page
@@ -37,6 +38,7 @@ class Outcome:
 
     experiment: Experiment
     figures: list[Figure]
+    tables: list[Table]
     claims: list[Claim]
     seconds: float
 
@@ -69,7 +71,7 @@ def reproduce(
     Returns
     -------
     Path
-        The page ``out/index.html``.
+        The page ``out/index.html``; what is not the paper's is on ``out/field.html``.
     """
     wanted = list(ids) if ids else list(IDS)
     unknown = [name for name in wanted if name not in IDS]
@@ -83,7 +85,7 @@ def reproduce(
     for name in wanted:
         if name != LEMMAS:
             outcomes.append(_run(EXPERIMENTS[name], quick, seed, workers, out, report))
-    claims = [claim for outcome in outcomes for claim in outcome.claims]
+    claims = [claim for one in outcomes if not one.experiment.ours for claim in one.claims]
     if LEMMAS in wanted:
         claims += _lemmas(quick, seed, out, report)
     summary = _summary(outcomes, claims, wanted, quick, seed, workers, started)
@@ -113,7 +115,8 @@ def _run(
         draw(figure, out / "figures")
         write_curves(figure, out / "curves" / f"{figure.id}.csv")
     claims = experiment.claims(results) + theorem_claims(experiment, results)
-    return Outcome(experiment, figures, claims, time.perf_counter() - start)
+    tables = experiment.tables(results)
+    return Outcome(experiment, figures, tables, claims, time.perf_counter() - start)
 
 
 def _lemmas(quick: bool, seed: int, out: Path, report: Progress) -> list[Claim]:
@@ -181,6 +184,14 @@ def _summary(
             for figure in outcome.figures
         },
         "claims": [claim.to_dict() for claim in claims],
+        "ours": [
+            claim.to_dict() for one in outcomes if one.experiment.ours for claim in one.claims
+        ],
+        "tables": {
+            one.experiment.id: [asdict(table) for table in one.tables]
+            for one in outcomes
+            if one.tables
+        },
     }
 
 
@@ -193,6 +204,8 @@ def outcomes_for_page(outcomes: list[Outcome]) -> list[dict[str, Any]]:
             "about": outcome.experiment.about,
             "decisions": list(outcome.experiment.decisions),
             "labels": list(outcome.experiment.labels),
+            "ours": outcome.experiment.ours,
+            "tables": [asdict(table) for table in outcome.tables],
             "figures": [
                 {"id": figure.id, "label": figure.label, "title": figure.title}
                 for figure in outcome.figures

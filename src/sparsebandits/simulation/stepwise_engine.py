@@ -100,9 +100,9 @@ def _run_trial(
                 error = np.linalg.norm((estimate - theta)[None], axis=1)  # the bits of the lanes
                 recorder.theta_error[trial, place] = float(error[0])
                 if recorder.overlap is not None:
-                    truth = set(policy.support_of(theta))
-                    found = truth & set(policy.support_of(estimate))
-                    recorder.overlap[trial, place] = len(found) / max(1, len(truth))
+                    wished = set(policy.support_of(theta))
+                    found = wished & set(policy.support_of(estimate))
+                    recorder.overlap[trial, place] = len(found) / max(1, len(wished))
             place += 1
 
 

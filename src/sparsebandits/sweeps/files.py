@@ -1,0 +1,99 @@
+"""Files that are there whole or not at all, and one writer per folder."""
+
+import contextlib
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from sparsebandits.errors import SweepError
+
+if sys.platform != "win32":
+    import fcntl
+
+LOCK = "sweep.lock"
+PART = ".part"
+"""How the names of files end that are being written."""
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file under another name, and give it its own once it is on the disk."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=PART)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def cannot_write(path: Path, error: OSError, saved: int | None = None) -> SweepError:
+    """Say which file could not be written, how much space is free, and how to go on."""
+    place = path
+    while not place.is_dir() and place != place.parent:
+        place = place.parent
+    free = shutil.disk_usage(place).free / 1e6
+    reason = error.strerror or str(error)
+    safe = "" if saved is None else f"The {saved} chunks that landed are safe. "
+    return SweepError(
+        f"Could not write {path}: {reason} ({free:.1f} MB are free in {place}). {safe}Make room "
+        f"or make the folder writable, then run again with --resume; or choose another --out."
+    )
+
+
+@contextlib.contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold the folder for this process, and clear away what dead ones left half-written.
+
+    The lock belongs to the open file: the system drops it when its process dies, however it dies,
+    so that no lock is ever stale. (On Windows, where there is none of this kind, no lock is held.)
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise cannot_write(folder / LOCK, error) from error
+    with stream:
+        _lock(stream, folder)
+        try:
+            _sign(stream, f"process {os.getpid()} on {socket.gethostname()}")
+            for part in folder.rglob(f"*{PART}"):
+                part.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(folder / LOCK, error) from error
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                _sign(stream, "")
+
+
+def _lock(stream: IO[str], folder: Path) -> None:
+    if sys.platform == "win32":
+        return
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        stream.seek(0)
+        owner = stream.read().strip() or "another process"
+        raise SweepError(
+            f"The folder {folder} is in use by {owner}, and two sweeps must not share one. Wait "
+            "until that one is done, or choose another --out."
+        ) from error
+    except OSError as error:
+        raise cannot_write(folder / LOCK, error) from error
+
+
+def _sign(stream: IO[str], text: str) -> None:
+    stream.seek(0)
+    stream.truncate()
+    stream.write(text)
+    stream.flush()

@@ -5,7 +5,6 @@ import pytest
 from sparsebandits.environments import film_recommendation
 from sparsebandits.environments.films import FILMS_SHA256
 from sparsebandits.experiments.base import LONG, SHORT, SIGMA, TRIALS
-from sparsebandits.experiments.engine import _simulate
 from sparsebandits.experiments.table import EXPERIMENTS
 from sparsebandits.experiments.theorems import theorem_claims
 from sparsebandits.experiments.video_real import LONG_TRIALS
@@ -45,7 +44,7 @@ def test_its_cells_play_the_films_with_a_valid_sigma() -> None:
 
 def test_a_quick_run_gives_one_figure_and_the_claims_of_the_theorem() -> None:
     cells = EXPERIMENT.cells(True)
-    results = {cell.key: _simulate((cell, 0, cell.trials, 0)) for cell in cells}
+    results = {cell.key: cell.simulate(0, 0, cell.trials) for cell in cells}
     (figure,) = EXPERIMENT.figures(results, 0)
     assert figure.id == EXPERIMENT.id
     assert len(figure.panels) == 3

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sparsebandits.experiments.base import Cell, Experiment, Results
+from sparsebandits.experiments.base import Experiment, Results
 from sparsebandits.experiments.claim import Claim
 from sparsebandits.experiments.compare import (
     TIMING,
@@ -15,6 +15,7 @@ from sparsebandits.experiments.curves import Figure
 from sparsebandits.experiments.field import GREEDY_SCALE, GUARANTEED, RECOMMENDED, SORTED_SCALE
 from sparsebandits.experiments.scenarios import GEOMETRIES, Scenario
 from sparsebandits.experiments.tables import Table, number
+from sparsebandits.sweeps import Cell
 
 SHORT_TRIALS = {"ellipsoid": 10}
 LONG_TRIALS = {"l2": 10, "ellipsoid": 5, "l1.5": 10, "l1": 10, "box": 10}

@@ -8,7 +8,6 @@ from sparsebandits.experiments.base import (
     SIGMA,
     SPARSITY,
     TRIALS,
-    Cell,
     Experiment,
     Results,
     paper_environment,
@@ -18,6 +17,7 @@ from sparsebandits.experiments.curves import Figure, Panel, regret_series
 from sparsebandits.experiments.ellipsoid import random_ellipsoid
 from sparsebandits.experiments.notes import run_note, setting_note
 from sparsebandits.policies import APSEEG
+from sparsebandits.sweeps import Cell
 from sparsebandits.validation import FloatArray
 
 NAMES = {
@@ -46,7 +46,6 @@ def _cells(quick: bool) -> list[Cell]:
             horizon=SHORT // 10 if quick else SHORT,
             trials=4 if quick else 20 * TRIALS,
             benchmark="greedy",
-            chunk=25,
         )
         for kind, scale in SCALES.items()
         for name, label in NAMES.items()

@@ -8,17 +8,13 @@ from typing import Any
 
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.experiments.base import Cell
 from sparsebandits.experiments.curves import Figure, Panel, Role, mean_series
-from sparsebandits.experiments.engine import run_cells
 from sparsebandits.experiments.field import sees_more, told
 from sparsebandits.experiments.tables import Interval, Table, finite, number
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
+from sparsebandits.sweeps import Cell, Progress, run_cells
 from sparsebandits.validation import FloatArray, as_integer, describe
-
-CHUNK = 20
-"""Trials that are simulated side by side: fixed, so that no number depends on the workers."""
 
 _USUAL = (2_000, 20_000)
 
@@ -257,14 +253,18 @@ def compare(
     first = _check(policies, reference)
     steps = as_checkpoints(horizon, checkpoints)
     cells = comparison_cells(policies, environment, horizon, trials, steps)
-    report = progress or (lambda done, total: None)
+
+    def advance(state: Progress) -> None:
+        if progress is not None:
+            progress(state.done, state.total)
+
     seed = as_integer("seed", seed, minimum=0)
     workers = as_integer("workers", workers, minimum=1)
     if cache is None:
         with tempfile.TemporaryDirectory() as folder:
-            runs = run_cells(cells, seed, Path(folder), workers, report)
+            runs = run_cells(cells, seed, Path(folder), workers=workers, progress=advance)
     else:
-        runs = run_cells(cells, seed, cache, workers, report)
+        runs = run_cells(cells, seed, cache, workers=workers, progress=advance)
     return summarise(policies, environment, runs, steps, seed, reference=first)
 
 
@@ -308,7 +308,6 @@ def comparison_cells(
             environment=environment,
             horizon=horizon,
             trials=trials,
-            chunk=CHUNK,
             checkpoints=checkpoints,
         )
         for label, policy in policies.items()

@@ -12,7 +12,6 @@ from sparsebandits.experiments.base import (
     SHORT,
     SPARSITY,
     TRIALS,
-    Cell,
     Results,
     paper_environment,
 )
@@ -28,6 +27,7 @@ from sparsebandits.experiments.exponents import SUB_LINEAR, describe, rate_claim
 from sparsebandits.experiments.notes import run_note, setting_note
 from sparsebandits.policies import PhasedPolicy
 from sparsebandits.simulation import Run
+from sparsebandits.sweeps import Cell
 from sparsebandits.validation import BoolArray
 
 

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.experiments.base import Cell, Experiment, Results
+from sparsebandits.experiments.base import Experiment, Results
 from sparsebandits.experiments.claim import Claim
 from sparsebandits.experiments.compare import Comparison, Entry, comparison_cells, summarise
 from sparsebandits.experiments.curves import Figure, Panel, Role, Series
 from sparsebandits.experiments.field import GUARANTEED, RECOMMENDED
 from sparsebandits.experiments.scenarios import ROBUSTNESS, Scenario
 from sparsebandits.experiments.tables import Interval, Table, ratio_interval
+from sparsebandits.sweeps import Cell
 
 LIMIT = 2.0
 """The recommended policy may have this many times the best baseline's regret."""
@@ -43,7 +44,7 @@ def _cells(quick: bool) -> list[Cell]:
         )
         for cell in cells:
             slow = cell.label.startswith("paper: moving sets")
-            made.append(replace(cell, trials=min(cell.trials, FEW), chunk=1) if slow else cell)
+            made.append(replace(cell, trials=min(cell.trials, FEW)) if slow else cell)
     return made
 
 

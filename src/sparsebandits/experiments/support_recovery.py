@@ -13,7 +13,6 @@ from sparsebandits.experiments.base import (
     LONG,
     SIGMA,
     SPARSITY,
-    Cell,
     Experiment,
     Results,
     paper_environment,
@@ -23,6 +22,7 @@ from sparsebandits.experiments.curves import Figure, Panel, Series, mean_series
 from sparsebandits.experiments.notes import run_note, setting_note
 from sparsebandits.exploration import DiagonalBasis
 from sparsebandits.policies import APSEE
+from sparsebandits.sweeps import Cell
 from sparsebandits.validation import BoolArray, FloatArray
 
 GAP = 0.2

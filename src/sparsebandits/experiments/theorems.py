@@ -3,10 +3,11 @@
 import numpy as np
 
 from sparsebandits.estimation import warmup_cycles
-from sparsebandits.experiments.base import DELTA, SPARSITY, Cell, Experiment, Results
+from sparsebandits.experiments.base import DELTA, SPARSITY, Experiment, Results
 from sparsebandits.experiments.claim import Claim, Verdict
 from sparsebandits.policies import CompactAPSEEG, PhasedPolicy
 from sparsebandits.simulation.streams import Stream, stream
+from sparsebandits.sweeps import Cell
 from sparsebandits.theory import (
     regret_adaptive,
     regret_general,

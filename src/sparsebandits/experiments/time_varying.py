@@ -12,22 +12,14 @@ from sparsebandits.environments import (
     TurningEllipsoid,
     UniformCube,
 )
-from sparsebandits.experiments.base import (
-    DELTA,
-    DIM,
-    SHORT,
-    SIGMA,
-    SPARSITY,
-    Cell,
-    Experiment,
-    Results,
-)
+from sparsebandits.experiments.base import DELTA, DIM, SHORT, SIGMA, SPARSITY, Experiment, Results
 from sparsebandits.experiments.claim import Claim
 from sparsebandits.experiments.curves import Figure, Panel, over_power, regret_series
 from sparsebandits.experiments.ellipsoid import random_ellipsoid
 from sparsebandits.experiments.exponents import SUB_LINEAR, rate_claim
 from sparsebandits.experiments.notes import setting_note
 from sparsebandits.policies import TimeVaryingAPSEEG
+from sparsebandits.sweeps import Cell
 
 SCALE = 0.005
 POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -72,7 +64,6 @@ def _cells(quick: bool) -> list[Cell]:
             horizon=SHORT // 10 if quick else SHORT,
             trials=2 if quick else 10,
             benchmark="exact" if name == "availability" else "greedy",
-            chunk=1,
         )
         for name, environment in _environments().items()
         for kind, (label, changes) in POLICIES.items()

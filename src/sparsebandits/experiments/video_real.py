@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sparsebandits.environments import film_recommendation, video_recommendation
 from sparsebandits.environments.films import FILMS_SHA256
-from sparsebandits.experiments.base import SHORT, SPARSITY, Cell, Experiment, Results
+from sparsebandits.experiments.base import SHORT, SPARSITY, Experiment, Results
 from sparsebandits.experiments.claim import Claim
 from sparsebandits.experiments.curves import (
     Figure,
@@ -18,6 +18,7 @@ from sparsebandits.experiments.field import RECOMMENDED
 from sparsebandits.experiments.geometry import Geometry, Variant
 from sparsebandits.policies import CompactAPSEEG, LinTS, Policy
 from sparsebandits.policies.thompson import SparseThompson
+from sparsebandits.sweeps import Cell
 
 GEOMETRY = Geometry(
     id="video-real",
@@ -62,7 +63,6 @@ def cells(quick: bool) -> list[Cell]:
                     policy=policy,
                     trials=trials,
                     horizon=steps,
-                    chunk=model.trials,
                 )
             )
     return paper

@@ -6,18 +6,17 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from sparsebandits import __version__
-from sparsebandits.errors import InvalidValueError
+from sparsebandits import __version__, sweeps
+from sparsebandits.errors import InvalidValueError, SweepError
 from sparsebandits.experiments.base import Experiment
 from sparsebandits.experiments.claim import Claim
 from sparsebandits.experiments.curves import Figure
-from sparsebandits.experiments.engine import run_cells
 from sparsebandits.experiments.lemmas import lemma_claims
 from sparsebandits.experiments.table import EXPERIMENTS
 from sparsebandits.experiments.tables import Table
@@ -81,10 +80,9 @@ def reproduce(
     started = time.perf_counter()
     for folder in ("figures", "curves", "cache"):
         _make(out / folder)
-    outcomes = []
-    for name in wanted:
-        if name != LEMMAS:
-            outcomes.append(_run(EXPERIMENTS[name], quick, seed, workers, out, report))
+    experiments = [EXPERIMENTS[name] for name in wanted if name != LEMMAS]
+    _simulate(experiments, quick, seed, workers, out, report)
+    outcomes = [_draw(experiment, quick, seed, out) for experiment in experiments]
     claims = [claim for one in outcomes if not one.experiment.ours for claim in one.claims]
     if LEMMAS in wanted:
         claims += _lemmas(quick, seed, out, report)
@@ -101,22 +99,45 @@ def _make(folder: Path) -> None:
         raise InvalidValueError(f"The folder {folder} cannot be made: {error}.") from None
 
 
-def _run(
-    experiment: Experiment, quick: bool, seed: int, workers: int, out: Path, report: Progress
-) -> Outcome:
+def _simulate(
+    experiments: list[Experiment],
+    quick: bool,
+    seed: int,
+    workers: int,
+    out: Path,
+    report: Progress,
+) -> None:
+    """Run the cells of all experiments together: workers are started once and kept busy."""
+    cells = {
+        experiment.id: [
+            replace(cell, key=f"{experiment.id}/{cell.key}") for cell in experiment.cells(quick)
+        ]
+        for experiment in experiments
+    }
+
+    def advance(state: sweeps.Progress) -> None:
+        for name, own in cells.items():
+            counts = [state.cells[cell.key] for cell in own]
+            report(name, sum(done for done, _ in counts), sum(total for _, total in counts))
+
+    everything = [cell for own in cells.values() for cell in own]
+    done = sweeps.run_chunks(everything, seed, out / "cache", workers=workers, progress=advance)
+    if done.failures:
+        raise SweepError(f"{len(done.failures)} chunks failed; the first: {done.failures[0]}.")
+
+
+def _draw(experiment: Experiment, quick: bool, seed: int, out: Path) -> Outcome:
     start = time.perf_counter()
-
-    def advance(done: int, total: int) -> None:
-        report(experiment.id, done, total)
-
-    results = run_cells(experiment.cells(quick), seed, out / "cache", workers, advance)
+    cells = experiment.cells(quick)
+    results = {cell.key: sweeps.load_cell(out / "cache", cell, seed) for cell in cells}
     figures = experiment.figures(results, seed)
     for figure in figures:
         draw(figure, out / "figures")
         write_curves(figure, out / "curves" / f"{figure.id}.csv")
     claims = experiment.claims(results) + theorem_claims(experiment, results)
     tables = experiment.tables(results)
-    return Outcome(experiment, figures, tables, claims, time.perf_counter() - start)
+    seconds = sum(run.seconds for run in results.values()) + time.perf_counter() - start
+    return Outcome(experiment, figures, tables, claims, seconds)
 
 
 def _lemmas(quick: bool, seed: int, out: Path, report: Progress) -> list[Claim]:

@@ -2,7 +2,7 @@
 
 from sparsebandits.sweeps.cell import Cell, join_runs
 from sparsebandits.sweeps.chunks import chunk_path, load_chunk, save_chunk
-from sparsebandits.sweeps.engine import Report, iter_chunks, load_cell, run_chunks
+from sparsebandits.sweeps.engine import Report, iter_chunks, load_cell, run_cells, run_chunks
 from sparsebandits.sweeps.ledger import Progress
 from sparsebandits.sweeps.tasks import Failure
 
@@ -16,6 +16,7 @@ __all__ = [
     "join_runs",
     "load_cell",
     "load_chunk",
+    "run_cells",
     "run_chunks",
     "save_chunk",
 ]

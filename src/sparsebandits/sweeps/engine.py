@@ -17,7 +17,7 @@ from sparsebandits.sweeps.plans import load_plan
 from sparsebandits.sweeps.tasks import Failure
 from sparsebandits.validation import as_integer
 
-__all__ = ["Progress", "Report", "iter_chunks", "load_cell", "run_chunks"]
+__all__ = ["Progress", "Report", "iter_chunks", "load_cell", "run_cells", "run_chunks"]
 
 SMALL = 3.0
 """Seconds of work below which no workers are started: that alone takes about as long."""
@@ -122,6 +122,24 @@ def iter_chunks(folder: Path, cell: Cell, seed: int) -> Iterator[tuple[int, Run]
 def load_cell(folder: Path, cell: Cell, seed: int) -> Run:
     """Return all trials of a cell as one run."""
     return join_runs([run for _, run in iter_chunks(folder, cell, seed)])
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    seed: int,
+    folder: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> dict[str, Run]:
+    """Run cells whose results are wanted in memory, by their keys; a failure is an error."""
+    report = run_chunks(cells, seed, folder, workers=workers, progress=progress)
+    if report.failures:
+        raise SweepError(
+            f"{len(report.failures)} chunks failed; the first: {report.failures[0]}. The others "
+            f"are kept in {folder}."
+        )
+    return {cell.key: load_cell(folder, cell, seed) for cell in cells}
 
 
 def _incomplete(cell: Cell, what: str) -> SweepError:

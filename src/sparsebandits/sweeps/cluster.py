@@ -83,7 +83,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             memory_limit=0,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any free port: the usual one may be taken
             silence_logs=logging.CRITICAL + 1,
         ) as local,
         distributed.Client(local, set_as_default=False) as client,

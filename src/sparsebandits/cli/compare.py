@@ -238,7 +238,7 @@ def _print(table: "Table", found: "Comparison", out: Path | None) -> None:
     grid = Grid(title=table.title, title_justify="left", box=None, pad_edge=False)
     grid.padding = (0, 1, 0, 0)
     for number, heading in enumerate(table.headings):
-        grid.add_column(heading, justify="left" if number < 2 else "right")
+        grid.add_column(heading, justify="left" if number < table.words else "right")
     for row in table.rows:
         style = "bold" if row[0] == found.reference else None
         grid.add_row(*row, style=style)

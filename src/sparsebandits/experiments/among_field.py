@@ -105,6 +105,7 @@ def _overview(pairs: Mapping[str, tuple[Comparison, Comparison]]) -> Table:
     return Table(
         title=f"Mean regret at T = {short} / {long}",
         headings=("policy", *pairs),
+        words=1,
         rows=tuple(
             (row, *(" / ".join(cells[row].get(name, [ABSENT])) for name in pairs)) for row in order
         ),

@@ -13,13 +13,24 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Headings and rows; `notes` are printed below. On the page `folded` ones open on a click."""
+    """Headings and rows of text.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        Printed below.
+    folded : bool
+        On the page such a table opens on a click.
+    words : int
+        How many columns from the left hold words; numbers in the others are set to the right.
+    """
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     folded: bool = False
+    words: int = 2
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ FORMATS = ("svg", "png", "pdf")
 _INSIDE = 6
 """A panel with more series has its legend beside it."""
 
+_TICKS = tuple(digit * 10.0**power for power in range(-6, 7) for digit in (1, 2, 5))
 _LEGEND_WIDTH = 2.6
 _LEGEND_LETTERS = 34
 _PANEL_WIDTH, _PANEL_HEIGHT = 4.6, 3.5
@@ -147,11 +148,16 @@ def _draw_panel(ax: "Axes", panel: Panel) -> None:
         )
     if panel.categories:
         ax.set_xticks(range(len(panel.categories)), panel.categories, rotation=30, ha="right")
-        ax.set_xlim(-0.5, len(panel.categories) + 0.6)  # room for the words on the levels
+        ax.set_xlim(-0.5, len(panel.categories) + 1.0)  # room for the words on the levels
         if panel.y_log:
-            for axis_of in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
-                axis_of(lambda value, _: f"{value:g}")
-        ax.tick_params(which="minor", labelsize=7)
+            bottom, top = ax.get_ylim()
+            ticks = [tick for tick in _TICKS if bottom <= tick <= top]
+            ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+            ax.minorticks_off()
+    elif panel.y_log:
+        # Ends of bands at or below 0 would stretch a logarithmic axis without end.
+        lowest = min(float(one.y[one.y > 0].min(initial=np.inf)) for one in panel.series)
+        ax.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None)
     ax.set_title(panel.title, fontsize=9.5)
     ax.set_xlabel(panel.x_label, fontsize=8.5)
     ax.set_ylabel(panel.y_label, fontsize=8.5)

@@ -39,7 +39,7 @@ td:first-child { white-space: nowrap; }
 .scroll { overflow-x: auto; }
 .counts { display: flex; flex-wrap: wrap; gap: .6rem; padding: 0; list-style: none; }
 .counts li { border: 1px solid var(--line); border-radius: 6px; padding: .4rem .8rem; }
-.numbers td:not(:first-child), .numbers th:not(:first-child) { text-align: right; }
+.numbers .n { text-align: right; }
 .numbers tr.main { font-weight: 600; }
 details { margin: .8rem 0; } summary { cursor: pointer; color: #00568a; }
 .notes { color: var(--soft); font-size: .88rem; }
@@ -52,6 +52,9 @@ footer { color: var(--soft); padding-bottom: 3rem; }
   tr { display: block; border-bottom: 1px solid var(--line); padding: .6rem 0; }
   figure svg { max-width: none; width: auto; height: 19rem; }
   thead { display: none; } td:first-child, .verdict { white-space: normal; }
+  .numbers thead { display: table-header-group; } .numbers tr { display: table-row; }
+  .numbers td, .numbers th { display: table-cell; padding: .3rem .5rem; font-size: .8rem;
+    white-space: nowrap; }
 }
 @media print { nav { display: none; } body { font-size: 11pt; } h2 { break-after: avoid; }
   figure, tr { break-inside: avoid; } th { position: static; } }
@@ -206,8 +209,10 @@ def _figure(out: Path, figure: dict[str, Any]) -> str:
 
 def _numbers(table: dict[str, Any]) -> str:
     """Lay out a table of numbers; a folded one opens on a click."""
-    heads = "".join(f"<th>{html.escape(text)}</th>" for text in table["headings"])
-    rows = "".join(_row(row) for row in table["rows"])
+    heads = _cells(table["headings"], "th", table["words"])
+    rows = "".join(
+        f"<tr{_mark(row)}>{_cells(row, 'td', table['words'])}</tr>" for row in table["rows"]
+    )
     notes = "<br>".join(html.escape(text) for text in table["notes"])
     title = html.escape(table["title"])
     body = (
@@ -219,9 +224,14 @@ def _numbers(table: dict[str, Any]) -> str:
     return f"<h3>{title}</h3>{body}"
 
 
-def _row(row: list[str]) -> str:
-    kind = ' class="main"' if row[0] == RECOMMENDED else ""
-    return f"<tr{kind}>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>"
+def _mark(row: list[str]) -> str:
+    return ' class="main"' if row[0] == RECOMMENDED else ""
+
+
+def _cells(texts: list[str], tag: str, words: int) -> str:
+    kinds = [tag if place < words else f'{tag} class="n"' for place in range(len(texts))]
+    pairs = zip(kinds, texts, strict=True)
+    return "".join(f"<{kind}>{html.escape(text)}</{tag}>" for kind, text in pairs)
 
 
 def _table(claims: list[dict[str, Any]], *, ours: bool = False) -> str:

@@ -21,7 +21,7 @@ class UniformDelay:
     >>> import numpy as np
     >>> from sparsebandits.environments import UniformDelay
     >>> UniformDelay(200).draw(np.random.default_rng(0), 4).tolist()
-    [171, 128, 102, 54]
+    [170, 128, 102, 54]
     """
 
     kind: ClassVar[str] = "uniform"

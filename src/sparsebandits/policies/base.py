@@ -96,7 +96,7 @@ class Learner(ABC):
     @property
     @abstractmethod
     def theta_hat(self) -> FloatArray | None:
-        """The current estimate of theta*, (dim,); None until every direction was seen."""
+        """The current estimate of theta*, (dim,); None while the policy has none."""
 
     @property
     def estimate_in_use(self) -> FloatArray | None:

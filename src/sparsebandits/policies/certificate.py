@@ -54,10 +54,10 @@ class Certificate:
 
 @dataclass(frozen=True)
 class PosteriorCertificate(Certificate):
-    """What a learner that never locks can say: the posterior behind its next decision.
+    """What a learner without a gap test can say: the posterior behind its next decision.
 
-    Nothing is verified, so `locked` is False, `gap` is that of the estimate (nan where the oracle
-    measures none) and there is no threshold.
+    Nothing is verified: `locked` only says whether the policy has committed, `gap` is that of the
+    estimate (nan where the oracle measures none), there is no threshold, and `cycle` counts rewards.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class PosteriorCertificate(Certificate):
     """What a learner without a gap test can say: the posterior behind its next decision.
 
     Nothing is verified: `locked` only says whether the policy has committed, `gap` is that of the
-    estimate (nan where the oracle measures none), there is no threshold, and `cycle` counts rewards.
+    estimate (nan where the oracle measures none), no threshold is there, `cycle` counts rewards.
 
     Attributes
     ----------

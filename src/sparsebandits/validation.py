@@ -21,6 +21,7 @@ __all__ = [
     "Support",
     "as_array",
     "as_availability",
+    "as_choice",
     "as_integer",
     "as_number",
     "as_sparsity",
@@ -34,6 +35,15 @@ def describe(value: object) -> str:
     """Name a value in an error message: its repr, cut to one line."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
+    """Return `value`, checked to be one of the known names."""
+    names = tuple(known)
+    if not isinstance(value, str) or value not in names:
+        listed = ", ".join(repr(one) for one in names)
+        raise InvalidValueError(f"{name} must be one of {listed}, got {describe(value)}.")
+    return value
 
 
 def as_integer(name: str, value: Any, *, minimum: int) -> int:

@@ -77,8 +77,8 @@ def test_every_error_is_ours_and_standard() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"kind": "sphere", "dim": 3}, "kind must be one of 'lp-ball'"),
-        ({"dim": 3}, "kind must be one of"),
+        ({"kind": "sphere", "dim": 3}, "must be of kind 'lp-ball'"),
+        ({"dim": 3}, "must be of kind"),
         ({"kind": "lp-ball", "dim": 3, "r": 1}, "does not take the keys"),
         ({"kind": "box", "lower": [0]}, "does not take the keys"),
         ({"kind": "lp-ball", "dim": 3, "available": []}, "no coordinate"),

@@ -108,7 +108,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"kind": "bx"}', "kind must be one of"),
+        ('{"kind": "bx"}', "must be of kind"),
         ('{"sparsity": 2}', "lacks the key 'action_set'"),
         ('{"acton_set": {}}', "unknown key 'acton_set'"),
         ("[1]", "top level"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsebandits.sweeps.sweep import sweep
+from sparsebandits.sweeps import sweep
 from tests.sweeps.small_sweep import small
 
 FIRST = "sparse-thompson/l1.5-ball/d=4/H=1/sigma=0.1"

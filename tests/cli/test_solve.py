@@ -58,7 +58,7 @@ def test_json_from_json(tmp_path: Path) -> None:
         (TOML.replace("sparsity = 2", "sparsity = 9"), "at most dim = 4, got 9"),
         (TOML.replace("sparsity = 2", ""), "lacks the key 'sparsity'"),
         (TOML.replace("theta", "tetha"), "unknown key 'tetha'"),
-        (TOML.replace("box", "bx"), "kind must be one of"),
+        (TOML.replace("box", "bx"), "must be of kind"),
         (TOML.replace("0.9", "nan"), "theta must be finite"),
         (TOML.replace("names = [", "names = [1,"), "names must be a list of 4"),
         ("theta = [", "not valid TOML"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sparsebandits.errors import SweepError
 from sparsebandits.sweeps import chunk_path, chunks, join_runs, load_chunk, save_chunk
 from sparsebandits.sweeps.cell import first_trials
 from tests.sweeps.small_cells import SEED, apsee, lints, same_bits, whole
@@ -75,8 +76,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        save_chunk(path, whole(lints(trials=2)))
+    with pytest.raises(SweepError, match=r"No space.*The 3 chunks that landed are safe"):
+        save_chunk(path, whole(lints(trials=2)), saved=3)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 

@@ -14,9 +14,9 @@ from sparsebandits.sweeps import tidy
 from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.differences import difference
 from sparsebandits.sweeps.engine import load_cell
+from sparsebandits.sweeps.folder import CHUNKS, SweepResult, sweep
 from sparsebandits.sweeps.moments import Moments, student
 from sparsebandits.sweeps.results import Summary, summarise, summarise_steps
-from sparsebandits.sweeps.sweep import CHUNKS, SweepResult, sweep
 from tests.sweeps.small_sweep import small
 
 CONFIGURATION = small(

@@ -14,10 +14,10 @@ from sparsebandits.errors import SweepError
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.engine import load_cell
 from sparsebandits.sweeps.files import only_writer
+from sparsebandits.sweeps.folder import CHUNKS, SweepResult, bring_up_to_date, sweep
 from sparsebandits.sweeps.ledger import Progress
 from sparsebandits.sweeps.manifest import read_manifest
 from sparsebandits.sweeps.spec import read_sweep
-from sparsebandits.sweeps.sweep import CHUNKS, SweepResult, bring_up_to_date, sweep
 from tests.sweeps.small_sweep import small
 
 # Untyped: imported by name, so that mypy takes them as they are.

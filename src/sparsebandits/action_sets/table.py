@@ -10,8 +10,7 @@ from sparsebandits.action_sets.ellipsoid import Ellipsoid
 from sparsebandits.action_sets.finite import FiniteSet
 from sparsebandits.action_sets.lp_ball import LpBall
 from sparsebandits.action_sets.polytope import Polytope
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import describe
+from sparsebandits.descriptions import as_fields, build_from
 
 ACTION_SETS: dict[str, type[ActionSet]] = {
     LpBall.kind: LpBall,
@@ -32,22 +31,9 @@ def action_set_from_dict(data: Mapping[str, Any]) -> ActionSet:
     >>> sb.action_set_from_dict({"kind": "lp-ball", "dim": 3, "p": "inf"})
     LpBall(dim=3, p=inf, radius=1)
     """
-    if not isinstance(data, Mapping):
-        raise InvalidTypeError(f"An action set must be a table of keys, got {describe(data)}.")
-    fields = dict(data)
-    kind = fields.pop("kind", None)
+    fields = as_fields("An action set", data)
     available = fields.pop("available", None)
-    if kind not in ACTION_SETS:
-        known = ", ".join(repr(name) for name in ACTION_SETS)
-        raise InvalidValueError(f"kind must be one of {known}, got {describe(kind)}.")
     if fields.get("p") in ("inf", "Infinity"):
         fields["p"] = float("inf")
-    try:
-        built = ACTION_SETS[kind](**fields)
-    except TypeError as error:
-        if isinstance(error, InvalidTypeError):
-            raise
-        raise InvalidValueError(
-            f"{kind!r} does not take the keys {sorted(fields)}: {error}."
-        ) from None
+    built = build_from("An action set", ACTION_SETS, fields)
     return built if available is None else built.restrict(available)

@@ -9,8 +9,8 @@ import click
 
 if TYPE_CHECKING:
     from sparsebandits.experiments.curves import Figure
-    from sparsebandits.sweeps.differences import Difference
-    from sparsebandits.sweeps.results import CellSummary, Summary
+    from sparsebandits.sweeps import Difference, Summary
+    from sparsebandits.sweeps.results import CellSummary
 
 _PANELS = 4
 """Panels in one figure file; further ones go into files of their own."""
@@ -32,8 +32,7 @@ def results(
     out: Path | None,
 ) -> None:
     """Print what the sweep in DIR found, also while it runs or where it was interrupted."""
-    from sparsebandits.sweeps.differences import difference
-    from sparsebandits.sweeps.results import summarise
+    from sparsebandits.sweeps import difference, summarise
 
     if out is not None:
         from sparsebandits.reporting.figures import figure_format

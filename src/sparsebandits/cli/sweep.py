@@ -10,8 +10,7 @@ import click
 from sparsebandits.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from sparsebandits.sweeps.ledger import Progress
-    from sparsebandits.sweeps.sweep import SweepResult
+    from sparsebandits.sweeps import Progress, SweepResult
 
 _SHOWN = 8
 """Cells under way whose bars are shown at a time."""
@@ -47,8 +46,8 @@ def sweep(
     """Run every combination in FILE; interrupt it and go on with --resume."""
     from rich.console import Console
 
+    from sparsebandits.sweeps import sweep as run
     from sparsebandits.sweeps.spec import read_sweep
-    from sparsebandits.sweeps.sweep import sweep as run
 
     if cluster is not None and workers != 1:
         raise InvalidValueError("Give --workers or --cluster, not both.")

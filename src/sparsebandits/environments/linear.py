@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, action_set_from_dict
+from sparsebandits.descriptions import as_fields
 from sparsebandits.environments.checks import as_generator
 from sparsebandits.environments.delay import UniformDelay, delay_from_dict
 from sparsebandits.environments.noise import Gaussian, Noise
@@ -14,7 +15,6 @@ from sparsebandits.environments.parameters import ThetaSampler
 from sparsebandits.environments.sequences import ActionSetSequence, FixedSet, as_action_set
 from sparsebandits.environments.session import EnvironmentSession
 from sparsebandits.environments.table import (
-    as_fields,
     noise_from_dict,
     parameter_from_dict,
     sequence_from_dict,

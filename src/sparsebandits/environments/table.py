@@ -1,9 +1,10 @@
 """The tables of noises, parameters and sequences: what contracts, command line and files read."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from sparsebandits.action_sets import action_set_from_dict
+from sparsebandits.descriptions import as_fields, build_from
 from sparsebandits.environments.availability import PeriodicAvailability, RandomAvailability
 from sparsebandits.environments.empirical import Empirical
 from sparsebandits.environments.noise import (
@@ -24,10 +25,6 @@ from sparsebandits.environments.parameters import (
 )
 from sparsebandits.environments.sequences import ActionSetSequence, Alternating, FixedSet
 from sparsebandits.environments.turning import TurningEllipsoid
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import describe
-
-Built = TypeVar("Built")
 
 NOISES: dict[str, type[Noise]] = {
     Gaussian.kind: Gaussian,
@@ -64,7 +61,7 @@ def noise_from_dict(data: Mapping[str, Any]) -> Noise:
     >>> noise_from_dict({"kind": "gaussian", "sigma": 0.5})
     Gaussian(sigma=0.5)
     """
-    return _built("A noise", NOISES, as_fields("A noise", data))
+    return build_from("A noise", NOISES, as_fields("A noise", data))
 
 
 def parameter_from_dict(data: Mapping[str, Any]) -> ThetaSampler:
@@ -76,7 +73,7 @@ def parameter_from_dict(data: Mapping[str, Any]) -> ThetaSampler:
     >>> parameter_from_dict({"kind": "uniform-cube"})
     UniformCube(half_width=1.0)
     """
-    return _built("A parameter", PARAMETERS, as_fields("A parameter", data))
+    return build_from("A parameter", PARAMETERS, as_fields("A parameter", data))
 
 
 def sequence_from_dict(data: Mapping[str, Any]) -> ActionSetSequence:
@@ -94,26 +91,4 @@ def sequence_from_dict(data: Mapping[str, Any]) -> ActionSetSequence:
         fields["action_set"] = action_set_from_dict(fields["action_set"])
     if isinstance(fields.get("sets"), list):
         fields["sets"] = [action_set_from_dict(one) for one in fields["sets"]]
-    return _built("A sequence", SEQUENCES, fields)
-
-
-def as_fields(what: str, data: Any) -> dict[str, Any]:
-    """Return a copy of the keys and values in a description, checked to be a table."""
-    if not isinstance(data, Mapping):
-        raise InvalidTypeError(f"{what} must be a table of keys, got {describe(data)}.")
-    return dict(data)
-
-
-def _built(what: str, table: Mapping[str, Callable[..., Built]], fields: dict[str, Any]) -> Built:
-    kind = fields.pop("kind", None)
-    if not isinstance(kind, str) or kind not in table:
-        known = ", ".join(repr(name) for name in table)
-        raise InvalidValueError(f"{what} must be of kind {known}, got {describe(kind)}.")
-    try:
-        return table[kind](**fields)
-    except TypeError as error:
-        if isinstance(error, InvalidTypeError):
-            raise
-        raise InvalidValueError(
-            f"{kind!r} does not take the keys {sorted(fields)}: {error}."
-        ) from None
+    return build_from("A sequence", SEQUENCES, fields)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sparsebandits.descriptions import as_fields
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.estimation.bound import ConfidenceBound
 from sparsebandits.estimation.checks import as_delta
@@ -15,7 +16,7 @@ from sparsebandits.estimation.coordinate import (
 from sparsebandits.estimation.paper_bound import PaperBound
 from sparsebandits.estimation.support_bound import SupportBound
 from sparsebandits.exploration import Basis
-from sparsebandits.validation import describe
+from sparsebandits.validation import as_choice, describe
 
 CONFIDENCE: dict[str, type[ConfidenceBound]] = {
     bound.name: bound
@@ -75,10 +76,7 @@ def _check_fit(bound: ConfidenceBound, basis: Basis, delta: float) -> None:
 
 
 def _known(name: Any) -> type[ConfidenceBound]:
-    if name not in CONFIDENCE:
-        known = ", ".join(repr(known) for known in CONFIDENCE)
-        raise InvalidValueError(f"confidence must be one of {known}, got {describe(name)}.")
-    return CONFIDENCE[name]
+    return CONFIDENCE[as_choice("confidence", name, CONFIDENCE)]
 
 
 def confidence_from_dict(data: Mapping[str, Any], basis: Basis) -> ConfidenceBound:
@@ -92,9 +90,7 @@ def confidence_from_dict(data: Mapping[str, Any], basis: Basis) -> ConfidenceBou
     >>> confidence_from_dict(data, DiagonalBasis([1.0, 2.0])).to_dict() == data
     True
     """
-    if not isinstance(data, Mapping):
-        raise InvalidTypeError(f"A bound must be a table of keys, got {describe(data)}.")
-    parameters = dict(data)
+    parameters = as_fields("A bound", data)
     bound = _known(parameters.pop("name", None))
     try:
         return bound(basis, **parameters)

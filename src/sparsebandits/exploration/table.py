@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, FiniteSet
+from sparsebandits.descriptions import as_fields, build_from
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.exploration.axes import boundary, standard
 from sparsebandits.exploration.base import Basis, refuse_restricted
@@ -117,18 +118,4 @@ def basis_from_dict(data: Mapping[str, Any]) -> Basis:
     >>> basis_from_dict({"kind": "diagonal", "name": "mine", "scales": [1.0, 2.0]})
     DiagonalBasis('mine', dim=2, sparsity=1, lambda_0=1)
     """
-    if not isinstance(data, Mapping):
-        raise InvalidTypeError(f"A basis must be a table of keys, got {describe(data)}.")
-    fields = dict(data)
-    kind = fields.pop("kind", None)
-    if kind not in _REPRESENTATIONS:
-        known = ", ".join(repr(name) for name in _REPRESENTATIONS)
-        raise InvalidValueError(f"kind must be one of {known}, got {describe(kind)}.")
-    try:
-        return _REPRESENTATIONS[kind](**fields)
-    except TypeError as error:
-        if isinstance(error, InvalidTypeError):
-            raise
-        raise InvalidValueError(
-            f"{kind!r} does not take the keys {sorted(fields)}: {error}."
-        ) from None
+    return build_from("A basis", _REPRESENTATIONS, as_fields("A basis", data))

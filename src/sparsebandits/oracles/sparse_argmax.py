@@ -14,6 +14,7 @@ from sparsebandits.oracles.top_h import top_h, top_h_supports
 from sparsebandits.validation import (
     FloatArray,
     IntArray,
+    as_choice,
     as_number,
     as_sparsity,
     as_theta,
@@ -159,8 +160,8 @@ def _dispatch(
     time_limit: float | None,
     runner_up: bool,
 ) -> BatchSolution:
-    chosen: str = method
-    if method == "auto":
+    chosen = as_choice("method", method, METHODS)
+    if chosen == "auto":
         if action_set.is_sortable:
             chosen = "top-h"
         else:
@@ -172,8 +173,5 @@ def _dispatch(
             return greedy(action_set, rows, sparsity)
         case "swap":
             return swap(action_set, rows, sparsity)
-        case "exact":
-            return exact(action_set, rows, sparsity, time_limit=time_limit, runner_up=runner_up)
         case _:
-            known = ", ".join(repr(name) for name in METHODS)
-            raise InvalidValueError(f"method must be one of {known}, got {describe(method)}.")
+            return exact(action_set, rows, sparsity, time_limit=time_limit, runner_up=runner_up)

@@ -12,7 +12,7 @@ from sparsebandits.action_sets import ActionSet, action_set_from_dict
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.estimation.checks import LARGEST_REWARD, as_reward
 from sparsebandits.oracles import METHODS, sparse_argmax, sparse_argmax_batch
-from sparsebandits.policies.base import Decision, Learner, Policy
+from sparsebandits.policies.base import Decision, Learner, Policy, check_current
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.posterior import describe_posterior
 from sparsebandits.policies.rule import Rule
@@ -21,6 +21,7 @@ from sparsebandits.validation import (
     FloatArray,
     Support,
     as_array,
+    as_choice,
     as_integer,
     as_sparsity,
     as_theta,
@@ -59,23 +60,12 @@ class AdaptivePolicy(Policy):
             )
         # NumPy's numbers would not survive JSON.
         object.__setattr__(self, "sparsity", as_sparsity(self.sparsity, self.action_set.dim))
-        if self.oracle not in METHODS:
-            known = ", ".join(repr(name) for name in METHODS)
-            raise InvalidValueError(f"oracle must be one of {known}, got {describe(self.oracle)}.")
+        as_choice("oracle", self.oracle, METHODS)
         self.check_set(self.action_set)
 
     def check_set(self, current: ActionSet) -> None:
         """Refuse a set of another dimension, or one that the oracle does not cover."""
-        if not isinstance(current, ActionSet):
-            raise InvalidTypeError(f"action_set must be an action set, got {describe(current)}.")
-        if current.dim != self.action_set.dim:
-            raise InvalidValueError(
-                f"The set of this step must have dim {self.action_set.dim}, got {current.dim}."
-            )
-        if self.oracle == "top-h" and not current.is_sortable:
-            raise CompositionError(
-                f"Sorting is not exact on {current!r}. Use oracle='auto', 'greedy' or 'exact'."
-            )
+        check_current(self, current, self.oracle)
 
     @abstractmethod
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.saved_state import read_decisions
 from sparsebandits.validation import FloatArray, Support, as_integer, describe
@@ -62,6 +62,20 @@ class Policy(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe description that `policy_from_dict` reads back."""
+
+
+def check_current(policy: Policy, current: Any, oracle: str) -> None:
+    """Refuse a set of another dimension than the policy's, or one that its oracle cannot sort."""
+    if not isinstance(current, ActionSet):
+        raise InvalidTypeError(f"action_set must be an action set, got {describe(current)}.")
+    if current.dim != policy.action_set.dim:
+        raise InvalidValueError(
+            f"The set of this step must have dim {policy.action_set.dim}, got {current.dim}."
+        )
+    if oracle == "top-h" and not current.is_sortable:
+        raise CompositionError(
+            f"Sorting is not exact on {current!r}. Use oracle='greedy' or 'exact'."
+        )
 
 
 class Learner(ABC):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, action_set_from_dict
-from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidTypeError
 from sparsebandits.estimation import (
     ConfidenceBound,
     PaperBound,
@@ -32,6 +32,7 @@ from sparsebandits.validation import (
     FloatArray,
     IntArray,
     as_array,
+    as_choice,
     as_integer,
     as_number,
     as_sparsity,
@@ -115,9 +116,7 @@ class PhasedPolicy(Policy):
         _ = self.exploration, self.bound, self.exploitation_steps
 
     def _check_oracle(self) -> None:
-        if self.oracle not in METHODS:
-            known = ", ".join(repr(name) for name in METHODS)
-            raise InvalidValueError(f"oracle must be one of {known}, got {describe(self.oracle)}.")
+        as_choice("oracle", self.oracle, METHODS)
         measuring = ("top-h", "greedy", "exact")
         if self.verifies and self.oracle not in measuring:
             raise CompositionError(

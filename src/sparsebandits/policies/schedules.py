@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import IntArray, as_integer, describe
+from sparsebandits.errors import InvalidTypeError
+from sparsebandits.validation import IntArray, as_choice, as_integer, describe
 
 Schedule = Callable[[int], int]
 
@@ -40,10 +40,7 @@ def make_schedule(schedule: Any) -> Schedule:
     What an own function returns is checked to be a non-negative integer at each cycle.
     """
     if isinstance(schedule, str):
-        if schedule not in SCHEDULES:
-            known = ", ".join(repr(name) for name in SCHEDULES)
-            raise InvalidValueError(f"schedule must be one of {known}, got {schedule!r}.")
-        return SCHEDULES[schedule]
+        return SCHEDULES[as_choice("schedule", schedule, SCHEDULES)]
     if not callable(schedule):
         raise InvalidTypeError(
             f"schedule must be a name or a function of the cycle, got {describe(schedule)}."

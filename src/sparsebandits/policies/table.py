@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError, SparseBanditsError
+from sparsebandits.descriptions import as_fields
+from sparsebandits.errors import InvalidValueError, SparseBanditsError
 from sparsebandits.policies.apsee import APSEE
 from sparsebandits.policies.apsee_compact import CompactAPSEEG
 from sparsebandits.policies.apsee_g import APSEEG
@@ -23,7 +24,7 @@ from sparsebandits.policies.baselines import (
 )
 from sparsebandits.policies.thompson import SparseThompson
 from sparsebandits.policies.time_varying import TimeVaryingAPSEEG
-from sparsebandits.validation import describe
+from sparsebandits.validation import as_choice
 
 POLICIES: dict[str, Any] = {
     SparseThompson.kind: SparseThompson,
@@ -48,14 +49,9 @@ REFERENCES: dict[str, Any] = {CUCB.kind: CUCB, Clairvoyant.kind: Clairvoyant}
 
 def policy_from_dict(data: Mapping[str, Any]) -> Policy:
     """Build the policy that `Policy.to_dict` described."""
-    if not isinstance(data, Mapping):
-        raise InvalidTypeError(f"A policy must be a table of keys, got {describe(data)}.")
-    fields = dict(data)
-    kind = fields.pop("kind", None)
+    fields = as_fields("A policy", data)
     table = {**POLICIES, **REFERENCES}
-    if not isinstance(kind, str) or kind not in table:
-        known = ", ".join(repr(name) for name in table)
-        raise InvalidValueError(f"kind must be one of {known}, got {describe(kind)}.")
+    kind = as_choice("kind", fields.pop("kind", None), table)
     try:
         policy: Policy = table[kind]._from_dict(fields)
     except (KeyError, TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValu
 from sparsebandits.estimation import GramStatistics, make_confidence
 from sparsebandits.exploration import DiagonalBasis
 from sparsebandits.oracles import METHODS, sparse_argmax
-from sparsebandits.policies.base import Decision, Learner, Policy
+from sparsebandits.policies.base import Decision, Learner, Policy, check_current
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.saved_state import (
     as_vector,
@@ -26,6 +26,7 @@ from sparsebandits.policies.schedules import Schedule, make_schedule
 from sparsebandits.validation import (
     FloatArray,
     Support,
+    as_choice,
     as_integer,
     as_number,
     as_sparsity,
@@ -103,9 +104,7 @@ class TimeVaryingAPSEEG(Policy):
         if not 0 < self.delta < 1:
             raise InvalidValueError(f"delta must lie in (0, 1), got {self.delta}.")
         _ = self.exploitation_steps
-        if self.oracle not in METHODS:
-            known = ", ".join(repr(name) for name in METHODS)
-            raise InvalidValueError(f"oracle must be one of {known}, got {describe(self.oracle)}.")
+        as_choice("oracle", self.oracle, METHODS)
         if self.verifies and self.oracle not in ("greedy", "exact"):
             raise CompositionError(
                 f"The gap test needs oracle='greedy' or 'exact', got {self.oracle!r}."
@@ -119,16 +118,7 @@ class TimeVaryingAPSEEG(Policy):
 
     def check_set(self, action_set: ActionSet) -> None:
         """Refuse a set of another dimension, or one that oracle or guarantee do not cover."""
-        if not isinstance(action_set, ActionSet):
-            raise InvalidTypeError(f"action_set must be an action set, got {describe(action_set)}.")
-        if action_set.dim != self.action_set.dim:
-            raise InvalidValueError(
-                f"The set of this step must have dim {self.action_set.dim}, got {action_set.dim}."
-            )
-        if self.oracle == "top-h" and not action_set.is_sortable:
-            raise CompositionError(
-                f"Sorting is not exact on {action_set!r}. Use oracle='greedy' or 'exact'."
-            )
+        check_current(self, action_set, self.oracle)
         if self.verifies and not action_set.is_strongly_convex and not self.insist:
             raise CompositionError(
                 f"The linear schedule is proven for strongly convex sets only, and {action_set!r} "

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.cell import Cell
-from sparsebandits.sweeps.files import write_atomically
+from sparsebandits.sweeps.files import writing
 
 FORMAT = 1
 
@@ -38,8 +38,8 @@ def chunk_path(folder: Path, cell: Cell, seed: int, first: int, count: int) -> P
     return cell_folder(folder, cell, seed) / f"{first:09d}-{count}.chunk"
 
 
-def save_chunk(path: Path, run: Run) -> None:
-    """Write a run so that it is there whole or not at all.
+def save_chunk(path: Path, run: Run, saved: int | None = None) -> None:
+    """Write a run so that it is there whole or not at all; `saved` is told where it cannot be.
 
     A line with the format's number and a digest, then an npz archive. The digest covers the
     archive and the file's own name, so that a file under a wrong name is not taken either.
@@ -49,7 +49,8 @@ def save_chunk(path: Path, run: Run) -> None:
     np.savez(archive, label=json.dumps({**run.label, _SECONDS: run.seconds}), **arrays)
     content = archive.getvalue()
     header = f"sparsebandits chunk {FORMAT} {_digest(path, content)}\n".encode()
-    write_atomically(path, header + content)
+    with writing(path, saved) as part:
+        part.write_bytes(header + content)
 
 
 def load_chunk(path: Path) -> Run | None:

@@ -20,18 +20,42 @@ PART = ".part"
 """How the names of files end that are being written."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file under another name, and give it its own once it is on the disk."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=PART)
+@contextlib.contextmanager
+def writing(path: Path, saved: int | None = None) -> Iterator[Path]:
+    """Give another name to write to; on success it becomes `path`, on failure it is removed.
+
+    Parameters
+    ----------
+    path : Path
+    saved : int, optional
+        Chunks that have landed before, for the error where this file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with writing(Path(folder) / "a.txt") as path:
+    ...         _ = path.write_text("whole")
+    ...     (Path(folder) / "a.txt").read_text()
+    'whole'
+    """
+    temporary: Path | None = None
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}-", suffix=PART)
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
+        # mkstemp keeps others out; results are as readable as any other file of their owner.
+        temporary.chmod(0o644)
         os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+    except BaseException as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        if isinstance(error, OSError):
+            raise cannot_write(path, error, saved) from error
         raise
 
 

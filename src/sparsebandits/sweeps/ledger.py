@@ -8,7 +8,6 @@ from pathlib import Path
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.chunks import chunk_path, save_chunk
-from sparsebandits.sweeps.files import cannot_write
 from sparsebandits.sweeps.tasks import Failure, Outcome, Task
 from sparsebandits.sweeps.work import Work
 
@@ -106,10 +105,7 @@ class Ledger:
             work.land(task.count, None)
         else:
             path = chunk_path(self._folder, task.cell, task.seed, task.first, task.count)
-            try:
-                save_chunk(path, outcome)
-            except OSError as error:
-                raise cannot_write(path, error, self.saved) from error
+            save_chunk(path, outcome, self.saved)
             work.land(task.count, outcome)
             self.computed += 1
             self._computed_seconds += outcome.seconds

@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sparsebandits import __version__
 from sparsebandits.errors import SweepError
+from sparsebandits.sweeps.files import writing
 from sparsebandits.sweeps.spec import Sweep
-from sparsebandits.sweeps.whole_file import writing
+from sparsebandits.sweeps.tasks import versions
 
 FORMAT = 1
 """Raised when a folder written before can no longer be read."""
@@ -24,7 +22,7 @@ def new_manifest(sweep: Sweep) -> dict[str, Any]:
     """Describe a sweep that starts now."""
     return {
         "format": FORMAT,
-        "versions": versions(),
+        "versions": {**versions(), "python": platform.python_version()},
         "seed": sweep.seed,
         "configuration": sweep.configuration,
         "digest": sweep.digest,
@@ -44,15 +42,6 @@ def new_manifest(sweep: Sweep) -> dict[str, Any]:
         ],
         "failures": [],
         "skipped": [{"key": one.key, "reason": one.reason} for one in sweep.skipped],
-    }
-
-
-def versions() -> dict[str, str]:
-    """Return what the bits of a run depend on."""
-    return {
-        "sparsebandits": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
     }
 
 

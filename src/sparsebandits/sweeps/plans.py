@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sparsebandits.simulation import simulate
 from sparsebandits.sweeps.cell import Cell
-from sparsebandits.sweeps.files import write_atomically
+from sparsebandits.sweeps.files import writing
 
 FORMAT = 1
 
@@ -150,7 +150,8 @@ def save_plan(folder: Path, plan: Plan) -> None:
     """Write a plan into the folder of its cell."""
     cost = None if plan.cost is None else [plan.cost.fixed, plan.cost.per_trial]
     content = {"format": FORMAT, "fingerprint": folder.name, "sizes": plan.sizes, "cost": cost}
-    write_atomically(plan_path(folder), json.dumps(content).encode())
+    with writing(plan_path(folder)) as part:
+        part.write_text(json.dumps(content), encoding="utf-8")
 
 
 def load_plan(folder: Path) -> Plan:

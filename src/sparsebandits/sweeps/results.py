@@ -11,8 +11,8 @@ import numpy as np
 
 from sparsebandits.errors import SweepError
 from sparsebandits.sweeps.arrow import arrow, parquet
+from sparsebandits.sweeps.folder import bring_up_to_date
 from sparsebandits.sweeps.moments import Moments
-from sparsebandits.sweeps.sweep import bring_up_to_date
 from sparsebandits.sweeps.tidy import MEASURES, STEPS, TRIALS
 from sparsebandits.validation import FloatArray, IntArray
 

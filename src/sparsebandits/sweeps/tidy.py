@@ -10,8 +10,8 @@ import numpy as np
 
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.arrow import arrow, parquet
+from sparsebandits.sweeps.files import writing
 from sparsebandits.sweeps.grid import SweepCell
-from sparsebandits.sweeps.whole_file import writing
 
 STEPS, TRIALS = "steps.parquet", "trials.parquet"
 

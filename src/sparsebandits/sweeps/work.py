@@ -13,7 +13,6 @@ from sparsebandits.sweeps.plans import (
     chunk_size,
     load_plan,
     measure_cost,
-    plan_path,
     save_plan,
 )
 from sparsebandits.sweeps.tasks import Task
@@ -121,9 +120,9 @@ class Work:
         home = cell_folder(self.folder, self.cell, self.seed)
         try:
             home.mkdir(exist_ok=True)
-            save_plan(home, self._plan)
         except OSError as error:
-            raise cannot_write(plan_path(home), error) from error
+            raise cannot_write(home, error) from error
+        save_plan(home, self._plan)
         self._queue.extend(chunk for chunk in self._plan.chunks(self.trials) if chunk[0] >= before)
 
     def _path(self, first: int, count: int) -> Path:

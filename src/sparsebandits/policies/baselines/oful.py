@@ -19,9 +19,9 @@ from sparsebandits.validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    as_choice,
     as_integer,
     as_number,
-    describe,
 )
 
 MAXIMISERS = ("alternating", "dani", "enumerate")
@@ -101,11 +101,7 @@ class OFUL(AdaptivePolicy):
     sweeps: int = 10
 
     def __post_init__(self) -> None:
-        if self.maximiser not in MAXIMISERS:
-            known = ", ".join(repr(name) for name in MAXIMISERS)
-            raise InvalidValueError(
-                f"maximiser must be one of {known}, got {describe(self.maximiser)}."
-            )
+        as_choice("maximiser", self.maximiser, MAXIMISERS)
         super().__post_init__()
         plain: dict[str, Any] = {
             "sigma": as_sigma(self.sigma),

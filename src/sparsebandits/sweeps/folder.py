@@ -98,7 +98,7 @@ def sweep(
     Examples
     --------
     >>> import tempfile
-    >>> from sparsebandits.sweeps.sweep import sweep
+    >>> from sparsebandits.sweeps import sweep
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     done = sweep({
     ...         "trials": 3, "horizon": 50, "sparsity": 1, "dim": 4,

@@ -1,0 +1,42 @@
+"""From a description, as files and the command line hold it, to the object of that kind."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from sparsebandits.errors import InvalidTypeError, InvalidValueError, SparseBanditsError
+from sparsebandits.validation import describe
+
+Built = TypeVar("Built")
+
+
+def as_fields(what: str, data: Any) -> dict[str, Any]:
+    """Return a copy of the keys and values in a description, checked to be a table."""
+    if not isinstance(data, Mapping):
+        raise InvalidTypeError(f"{what} must be a table of keys, got {describe(data)}.")
+    return dict(data)
+
+
+def build_from(
+    what: str, table: Mapping[str, Callable[..., Built]], fields: Mapping[str, Any]
+) -> Built:
+    """Call the entry of the table that `kind` names with the other fields.
+
+    Examples
+    --------
+    >>> build_from("A number", {"whole": int, "real": float}, {"kind": "half"})
+    Traceback (most recent call last):
+    sparsebandits.errors.InvalidValueError: A number must be of kind 'whole', 'real', got 'half'.
+    """
+    given = dict(fields)
+    kind = given.pop("kind", None)
+    if not isinstance(kind, str) or kind not in table:
+        known = ", ".join(repr(name) for name in table)
+        raise InvalidValueError(f"{what} must be of kind {known}, got {describe(kind)}.")
+    try:
+        return table[kind](**given)
+    except TypeError as error:
+        if isinstance(error, SparseBanditsError):
+            raise
+        raise InvalidValueError(
+            f"{kind!r} does not take the keys {sorted(given)}: {error}."
+        ) from None

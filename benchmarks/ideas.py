@@ -89,9 +89,9 @@ class Optimism(Shipped):
 
     def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
         scene = self.scene(lanes, current)
-        scene.propose(self.proposals(scene)[1:])
-        scene.propose(scene.uphill())
-        best = scene.index.argmax(axis=0)
+        scene.propose(self.proposals(scene))
+        scene.propose(scene.uphill()[1:])
+        best = 1 + scene.index[1:].argmax(axis=0)
         return scene.thetas[best, scene.rows], scene.actions[best, scene.rows], np.ones(lanes.size)
 
 

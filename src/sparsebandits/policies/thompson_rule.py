@@ -87,19 +87,19 @@ class ThompsonRule(RidgeRule):
         return scene.thetas[best], scene.actions[best], scene.widths[best]
 
     def scene(self, lanes: IntArray, current: ActionSet) -> "Scene":
-        """Return an empty list of proposals for these lanes."""
+        """Return the first proposal for these lanes: the best action for the estimate."""
         return Scene(self, lanes, current)
 
     def proposals(self, scene: "Scene") -> FloatArray:
-        """Return thetas to start from, (proposals, lanes, dim): estimate, draws, directed."""
-        found = [scene.theta]
+        """Return thetas to start from beside the estimate, (proposals, lanes, dim)."""
+        found = []
         shape = (scene.lanes.size, self.samples, self.dim)
         drawn = self._tape.next(scene.lanes).reshape(shape)
         for z in np.swapaxes(drawn, 0, 1):
             noise = np.matmul(scene.root, z[:, :, None])[:, :, 0]
             found.append(scene.theta + (self.scale * scene.sigma)[:, None] * noise)
         found.extend(scene.directed(self.directed))
-        return np.array(found)
+        return np.array(found).reshape(-1, scene.lanes.size, self.dim)
 
     def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
         """How many deviations the index lies above the mean, for x' V^-1 x = `widths`."""
@@ -120,6 +120,7 @@ class Scene:
         shape = (0, *self.theta.shape)
         self.thetas, self.actions, self.shadows = np.empty(shape), np.empty(shape), np.empty(shape)
         self.widths = self.means = self.index = np.empty((0, lanes.size))
+        self.propose(self.theta[None])
 
     def propose(self, thetas: FloatArray) -> None:
         """Add the best actions for these thetas, (proposals, lanes, dim)."""
@@ -147,8 +148,7 @@ class Scene:
         spread *= self.sigma[:, None]
         above, below = upper * (self.theta + spread), -lower * (spread - self.theta)
         promise = np.where(above >= below, above, below)
-        chosen = self.rule.policy.best_actions(self.theta, self.current) != 0
-        promise = np.where(chosen, -np.inf, promise)
+        promise = np.where(self.actions[0] != 0, -np.inf, promise)
         found = []
         for _ in range(count):
             axis = promise.argmax(axis=1)

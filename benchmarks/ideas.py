@@ -1,6 +1,6 @@
 """What each idea for less regret gave: the table of `docs/regret.md`.
 
-    python benchmarks/ideas.py [--trials 300] [--horizon 2000] [--only WORD] [--sets l2,l1]
+    python benchmarks/ideas.py [--trials 300] [--horizon 2000] [--only NAME or WORD] [--sets l2,l1]
 
 d = 20, H = 5, sigma = 0.5 and not told, theta* uniform on [-1, 1]^20, the same for every idea, as
 is the noise; regret against the exact optimum, mean and standard error.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import special
 
 import sparsebandits as sb
 from sparsebandits.action_sets import ActionSet
@@ -123,6 +124,49 @@ class Informed(Shipped):
         return scene.thetas[found], scene.actions[found], scene.widths[found]
 
 
+class Worth(Shipped):
+    """Leaves the support of the estimate only where what may be learned is worth its price.
+
+    At home it plays a Thompson draw on that support, or the estimate's action where X is not
+    strongly convex. Abroad, m plays of an optimistic action x cost m (best mean - mean of x), and
+    improve the best of the next N = 2 t steps by the expected improvement over it. The x and m with
+    the largest surplus are played, if there is one: a knowledge gradient with many-step look-ahead
+    (Frazier & Powell 2010) whose horizon doubles.
+    """
+
+    samples, directed, hold, ahead = 1, 15, 0.0, 2.0
+    plans = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
+        scene = self.scene(lanes, current)
+        draw, *others = self.proposals(scene)
+        theta = draw if current.is_strongly_convex else scene.theta
+        supports, _ = choose_supports(current, scene.theta, self.policy.sparsity, "greedy")
+        action = current.respond_on(theta, supports)[0]
+        scene.propose(np.array(others))
+        best = scene.means.argmax(axis=0), scene.rows
+        price = scene.means[best] - scene.means
+        shared = np.abs(
+            np.einsum("knd,knd->kn", scene.shadows, scene.shadows - scene.shadows[best])
+        )
+        steps = self.ahead * scene.rewards
+        surplus = np.full(price.shape, -np.inf)
+        for plan in self.plans:
+            plays = np.clip(
+                plan / np.maximum(scene.widths, 1e-300), 1.0, np.maximum(steps / 2, 1.0)
+            )
+            spread = scene.sigma * shared * np.sqrt(plays / (1 + plays * scene.widths))
+            far = price / np.maximum(spread, 1e-300)
+            density = np.exp(-(np.minimum(far, 40.0) ** 2) / 2) / np.sqrt(2 * np.pi)
+            gain = spread * np.maximum(density - far * special.ndtr(-far), 0.0)
+            surplus = np.maximum(surplus, (steps - plays) * gain - plays * price)
+        surplus[best] = -np.inf
+        found = surplus.argmax(axis=0), scene.rows
+        abroad = (surplus[found] > 0)[:, None]
+        theta = np.where(abroad, scene.thetas[found], theta)
+        return theta, np.where(abroad, scene.actions[found], action), np.ones(lanes.size)
+
+
 class WithoutSamples(Shipped):
     samples = 0
 
@@ -143,6 +187,33 @@ class Cautious(Shipped):
     growth, share = 1.2, 0.5
 
 
+class Bold(Shipped):
+    growth, share = 0.8, 0.2
+
+
+class Steep(Shipped):
+    """An index that starts lower and grows faster: sqrt(1.1 + 2 log(1 + 0.02 t ||x||^2))."""
+
+    def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
+        return np.asarray(np.sqrt(1.1 + 2 * np.log1p(0.02 * rewards * widths)))
+
+
+class Firm(Shipped):
+    ridge = 0.3
+
+
+class Firmer(Shipped):
+    ridge = 0.75
+
+
+class ManySamples(Shipped):
+    ridge, samples = 0.3, 8
+
+
+class MoreDirections(Shipped):
+    ridge, directed = 0.3, 4
+
+
 class Textbook:
     """A stand-in: textbook LinTS needs no rule of its own."""
 
@@ -156,12 +227,19 @@ IDEAS: dict[str, type] = {
     "v = 0.5 for the support, 1 on it": Split,
     "optimism climbed from two samples": Optimism,
     "... with a bonus that shrinks": Shrinking,
+    "worth its price (knowledge gradient)": Worth,
     "shipped, by information, not index": Informed,
     "shipped, no samples": WithoutSamples,
     "shipped, no directed coordinate": WithoutDirection,
     "shipped, decides at every step": WithoutHolding,
     "shipped, holds 2% instead of 0.3%": LongHolding,
     "shipped, wider index (1.2, 0.5)": Cautious,
+    "shipped, narrower index (0.8, 0.2)": Bold,
+    "shipped, an index that grows faster": Steep,
+    "shipped, ridge 0.3": Firm,
+    "shipped, ridge 0.75": Firmer,
+    "shipped, ridge 0.3, 8 samples": ManySamples,
+    "shipped, ridge 0.3, 4 directed": MoreDirections,
     "shipped": Shipped,
 }
 
@@ -186,7 +264,7 @@ def main() -> None:
     parser.add_argument("--sets", default="l2,ellipsoid,l1.5,l1,box")
     asked = parser.parse_args()
     for name, make in IDEAS.items():
-        if asked.only not in name:
+        if name != asked.only if asked.only in IDEAS else asked.only not in name:
             continue
         cells, calls = [], time.perf_counter()
         for key in asked.sets.split(","):

@@ -49,6 +49,15 @@ def test_every_combination_is_a_cell_with_a_name(tmp_path: Path) -> None:
     assert (last.cell.trials, last.cell.points, sweep.seed) == (7, 12, 5)
 
 
+def test_checkpoints_are_recorded_where_the_horizon_reaches() -> None:
+    axes = {"dim": [4], "sparsity": [1], "horizon": [100, 500]}
+    sweep = read_sweep(small(horizon=None, sigma=0.1, axes=axes, checkpoints=[333, 77]))
+    assert {(one.cell.horizon, one.cell.checkpoints) for one in sweep.cells} == {
+        (100, (77,)),
+        (500, (333, 77)),
+    }
+
+
 def test_a_file_and_its_content_are_the_same_sweep(tmp_path: Path) -> None:
     path = write(tmp_path, "# another comment\n\n" + TEXT)
     assert read_sweep(path).digest == read_sweep(small()).digest
@@ -72,6 +81,9 @@ def test_a_file_and_its_content_are_the_same_sweep(tmp_path: Path) -> None:
         ("gap = 0.2 }", "gip = 0.2 }", ["'gip'", "mean 'gap'"]),
         ('label = "unit box"', 'lable = "unit box"', ["'lable'", "mean 'label'"]),
         ("points = 12", "points = 1.5", ["points", "integer of at least 1", "1.5"]),
+        ("points = 12", "checkpoints = 5", ["checkpoints", "list of steps", "5"]),
+        ("points = 12", "checkpoints = [0]", ["checkpoints", "integer of at least 1", "0"]),
+        ("points = 12", "checkpoints = [99999]", ["checkpoints", "within the horizon", "99999"]),
         ("seed = 5", "seed = true", ["seed", "integer", "True"]),
         ("sigma = [0.1]", "sigma = [-0.1]", ["sigma", "at least 0", "-0.1"]),
         ("sigma = [0.1]", "sigma = 0.1", ["axes.sigma must be a list"]),

@@ -9,7 +9,7 @@ from sparsebandits.policies import AdaptivePolicy
 from sparsebandits.policies.adaptive import SIMULATION_BLOCK
 from sparsebandits.policies.rule import InformedRule, Rule
 from sparsebandits.simulation.late import Mailbox
-from sparsebandits.simulation.record import Recorder
+from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
@@ -108,16 +108,6 @@ def _record_locks(
     return left
 
 
-def _record_overlap(
-    policy: AdaptivePolicy, estimate: FloatArray, theta: FloatArray, shares: FloatArray
-) -> None:
-    """Record which share of the true support the oracle finds on the estimate of each lane."""
-    for lane in np.flatnonzero(~np.isnan(estimate).any(axis=1)):
-        truth = set(policy.support_of(theta[lane]))
-        found = truth & set(policy.support_of(estimate[lane]))
-        shares[lane] = len(found) / max(1, len(truth))
-
-
 def run_lanes(
     policy: AdaptivePolicy,
     environment: LinearEnvironment,
@@ -173,7 +163,9 @@ def run_lanes(
             if estimate is not None:
                 recorder.theta_error[:, place] = np.linalg.norm(estimate - theta, axis=1)
                 if recorder.overlap is not None:
-                    _record_overlap(policy, estimate, theta, recorder.overlap[:, place])
+                    for lane in np.flatnonzero(~np.isnan(estimate).any(axis=1)):
+                        share = found_share(policy, theta[lane], estimate[lane])
+                        recorder.overlap[lane, place] = share
             place += 1
         if step % _PROGRESS == 0 or step == horizon:
             progress((step - reported) * numbers.size)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.policies import Policy
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_integer
 
 
@@ -32,6 +33,12 @@ def log_spaced_steps(horizon: int, points: int = 200, checkpoints: Iterable[int]
             f"checkpoints must lie within the horizon of {horizon} steps, got {max(added)}."
         )
     return np.unique(np.concatenate([spaced, np.array(added, dtype=np.intp)]))
+
+
+def found_share(policy: Policy, theta: FloatArray, estimate: FloatArray) -> float:
+    """Return the share of the true support that the policy's oracle finds on its estimate."""
+    truth = set(policy.support_of(theta))
+    return len(truth & set(policy.support_of(estimate))) / max(1, len(truth))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from sparsebandits.errors import CompositionError
 from sparsebandits.policies import AdaptiveLearner, Decision, Learner, Policy
 from sparsebandits.policies.time_varying import TimeVaryingLearner
 from sparsebandits.simulation.late import Mailbox
-from sparsebandits.simulation.record import Recorder
+from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream
 from sparsebandits.validation import FloatArray, IntArray
@@ -100,9 +100,7 @@ def _run_trial(
                 error = np.linalg.norm((estimate - theta)[None], axis=1)  # the bits of the lanes
                 recorder.theta_error[trial, place] = float(error[0])
                 if recorder.overlap is not None:
-                    wished = set(policy.support_of(theta))
-                    found = wished & set(policy.support_of(estimate))
-                    recorder.overlap[trial, place] = len(found) / max(1, len(wished))
+                    recorder.overlap[trial, place] = found_share(policy, theta, estimate)
             place += 1
 
 

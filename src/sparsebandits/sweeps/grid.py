@@ -126,6 +126,7 @@ def _cell(
         benchmark=data.get("benchmark", "exact"),
         track_support=data.get("track_support", False),
         points=data.get("points", _POINTS),
+        checkpoints=tuple(t for t in data.get("checkpoints", ()) if t <= point["horizon"]),
     )
 
 

@@ -27,6 +27,7 @@ TOP = (
     "horizon",
     "benchmark",
     "points",
+    "checkpoints",
     "track_support",
     "skip_impossible",
     "dim",
@@ -82,6 +83,7 @@ def check(data: Any, source: Source) -> None:
     _check_top(data, source)
     _check_axes(data, source)
     _check_complete(data, source)
+    _check_checkpoints(data, source)
     for name in ("policies", "environments"):
         tables = data.get(name)
         if not isinstance(tables, list) or not tables:
@@ -146,6 +148,19 @@ def _check_complete(data: Mapping[str, Any], source: Source) -> None:
         if key not in data and key not in axes:
             also = f", or several values under [axes]: {key} = [...]" if key in AXES else ""
             raise source.error((key,), f"the key {key!r} is missing; add {key} = ...{also}.")
+
+
+def _check_checkpoints(data: Mapping[str, Any], source: Source) -> None:
+    path, steps = ("checkpoints",), data.get("checkpoints", [])
+    if not isinstance(steps, list):
+        raise source.error(path, f"checkpoints must be a list of steps, got {describe(steps)}.")
+    longest = max(data.get("axes", {}).get("horizon", [data.get("horizon")]))
+    for step in steps:
+        _integer(path, step, 1, source)
+        if step > longest:
+            raise source.error(
+                path, f"checkpoints must lie within the horizon of {longest} steps, got {step}."
+            )
 
 
 def _check_policy(table: Mapping[str, Any], path: _Path, source: Source) -> None:

@@ -20,8 +20,9 @@ class Sweep:
     """Everything that a sweep computes.
 
     A file names `seed` (0), `trials`, `horizon` and `sparsity`; further `benchmark` ("exact" or
-    "greedy"), `points` (200 recorded steps), `track_support` (false) and `skip_impossible`
-    (false: a combination that cannot run is an error). Each of `dim`, `sparsity`, `sigma` (the
+    "greedy"), `points` (200 recorded steps), `checkpoints` (steps recorded besides those),
+    `track_support` (false) and `skip_impossible` (false: a combination that cannot run is an
+    error). Each of `dim`, `sparsity`, `sigma` (the
     level of the noise) and `horizon` is one value at the top of the file, or a list under [axes].
 
     A table [[policies]] has a `kind` and the keywords of that policy, without set and sparsity. A

@@ -30,6 +30,8 @@ class Ratio:
     at_least: bool
     """True: theirs / ours must be at least `bound`. False: ours / theirs at most `bound`."""
     note: str = ""
+    unit: str = "ms"
+    """What a thousandth of `ours` and of `theirs` is called."""
 
     @property
     def ratio(self) -> float:
@@ -44,8 +46,8 @@ class Ratio:
     def __str__(self) -> str:
         sign = ">=" if self.at_least else "<="
         verdict = "ok  " if self.holds else "MISS"
-        times = f"{self.ours * 1e3:10.3f} ms against {self.theirs * 1e3:10.3f} ms"
+        mine, other = (f"{value * 1e3:10.3f} {self.unit}" for value in (self.ours, self.theirs))
         return (
-            f"{verdict} {self.what:<66} {times}  {self.ratio:8.2f}x  (must be {sign} "
-            f"{self.bound:g}x) {self.note}"
+            f"{verdict} {self.what:<66} {mine} against {other}  {self.ratio:8.2f}x  "
+            f"(must be {sign} {self.bound:g}x) {self.note}"
         )

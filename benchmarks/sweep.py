@@ -1,7 +1,7 @@
 """Sweeps as ratios of one run: workers, overhead, memory, reading results.
 
-Run with ``PYTHONPATH=src python benchmarks/sweep.py``, on a machine that does nothing else. It
-needs the extra `cluster`.
+Run with ``python benchmarks/sweep.py``, on a machine that does nothing else. It needs the extra
+`cluster`.
 """
 
 import argparse
@@ -128,15 +128,14 @@ def driver_save_ms() -> float:
 
 
 def memory() -> list[Ratio]:
-    """Compare peaks, written as if a megabyte were a millisecond."""
+    """Compare peaks, in gigabytes."""
     lines = []
     for workers in (1, 2):
         few, many = (peaks(trials, workers) for trials in (1_000, 10_000))
         for who, small, large in zip(("driver", "workers"), few, many, strict=True):
             if small > 0:
                 what = f"peak memory of the {who}, {workers} worker(s), 10,000 / 1,000 trials"
-                note = f"[{large:.0f} MB against {small:.0f} MB]"
-                lines.append(Ratio(what, large / 1e3, small / 1e3, 1.2, False, note))
+                lines.append(Ratio(what, large / 1e3, small / 1e3, 1.2, False, unit="MB"))
     return lines
 
 

@@ -15,6 +15,7 @@ from sparsebandits.sweeps import (
     iter_chunks,
     load_cell,
     run_chunks,
+    work,
 )
 from sparsebandits.sweeps.plans import Cost, Plan, chunk_size, load_plan, save_plan
 from tests.sweeps.small_cells import (
@@ -185,6 +186,20 @@ def test_chunks_are_neither_tiny_nor_long_nor_too_few(
     share = chunks * cost.fixed / (chunks * cost.fixed + trials * cost.per_trial)
     least = workers * cost.fixed / (workers * cost.fixed + trials * cost.per_trial)
     assert share <= max(0.25, least) + 0.01
+
+
+def test_chunks_take_as_long_as_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [chunk_size(Cost(0.0, 0.1), 10_000, 2, wanted) for wanted in (1.0, 30.0)] == [9, 299]
+    monkeypatch.setattr(work, "measure_cost", lambda cell, seed: (Cost(0.0, 1.0), True))
+    cell = lints(trials=12, horizon=40)
+    for seconds, chunks in ((1.0, 12), (2.5, 6), (60.0, 4)):
+        folder = tmp_path / str(chunks)
+        assert run_chunks([cell], SEED, folder, chunk_seconds=seconds).computed == chunks
+        assert same_bits(load_cell(folder, cell, SEED), whole(cell))
+    with pytest.raises(InvalidValueError, match="chunk_seconds must be positive"):
+        run_chunks([cell], SEED, tmp_path, chunk_seconds=0.0)
 
 
 def test_a_plan_grows_at_its_end_only() -> None:

@@ -39,9 +39,18 @@ A sweep in TOML (docs/sweeps.md has all keys):
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder.  [default: the file's name-results]"
 )
+@click.option(
+    "--chunk-seconds", type=float, default=1.0, show_default=True, help="What a chunk should take."
+)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def sweep(
-    file: Path, workers: int, cluster: str | None, resume: bool, out: Path | None, as_json: bool
+    file: Path,
+    workers: int,
+    cluster: str | None,
+    resume: bool,
+    out: Path | None,
+    chunk_seconds: float,
+    as_json: bool,
 ) -> None:
     """Run every combination in FILE; interrupt it and go on with --resume."""
     from rich.console import Console
@@ -62,6 +71,7 @@ def sweep(
                 workers=workers,
                 cluster=cluster,
                 resume=resume,
+                chunk_seconds=chunk_seconds,
                 progress=bars.show,
             )
     except KeyboardInterrupt:

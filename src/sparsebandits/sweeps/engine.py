@@ -13,9 +13,9 @@ from sparsebandits.sweeps.chunks import cell_folder, chunk_path, load_chunk
 from sparsebandits.sweeps.executors import SchedulerLostError, execute
 from sparsebandits.sweeps.files import only_writer
 from sparsebandits.sweeps.ledger import Ledger, Progress
-from sparsebandits.sweeps.plans import load_plan
+from sparsebandits.sweeps.plans import CHUNK_SECONDS, load_plan
 from sparsebandits.sweeps.tasks import Failure
-from sparsebandits.validation import as_integer
+from sparsebandits.validation import as_integer, as_number
 
 __all__ = ["Progress", "Report", "iter_chunks", "load_cell", "run_cells", "run_chunks"]
 
@@ -49,6 +49,7 @@ def run_chunks(
     *,
     workers: int = 1,
     cluster: str | None = None,
+    chunk_seconds: float = CHUNK_SECONDS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Compute whatever is missing in `folder`, and save each chunk as it lands.
@@ -66,6 +67,8 @@ def run_chunks(
         Local processes; work of a few seconds stays in this one.
     cluster : str, optional
         The address of a running Dask scheduler, instead of local processes.
+    chunk_seconds : float
+        What a chunk should take. Chunks that an earlier call has planned keep their size.
     progress : function of a Progress, optional
 
     Raises
@@ -76,9 +79,10 @@ def run_chunks(
     """
     started = time.perf_counter()
     workers = as_integer("workers", workers, minimum=1)
+    chunk_seconds = as_number("chunk_seconds", chunk_seconds, positive=True)
     folder = Path(folder)
     with only_writer(folder):
-        ledger = Ledger(cells, seed, folder, progress)
+        ledger = Ledger(cells, seed, folder, chunk_seconds, progress)
         ledger.announce()
         if cluster is None and workers > 1 and ledger.is_less_than(SMALL):
             workers = 1

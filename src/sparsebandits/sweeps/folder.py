@@ -24,7 +24,7 @@ from sparsebandits.sweeps.manifest import (
     read_manifest,
     write_manifest,
 )
-from sparsebandits.sweeps.plans import load_plan
+from sparsebandits.sweeps.plans import CHUNK_SECONDS, load_plan
 from sparsebandits.sweeps.spec import Sweep, plain, read_sweep
 from sparsebandits.sweeps.tidy import STEPS, TRIALS, Landed, write_tables
 
@@ -74,6 +74,7 @@ def sweep(
     workers: int = 1,
     cluster: str | None = None,
     resume: bool = False,
+    chunk_seconds: float = CHUNK_SECONDS,
     progress: Callable[[Progress], None] | None = None,
 ) -> SweepResult:
     """Simulate every cell of a sweep and write the results into a folder.
@@ -93,6 +94,9 @@ def sweep(
         The address of a Dask scheduler that runs already, such as ``tcp://host:8786``.
     resume : bool
         Go on in a folder that holds the same sweep. Where there is none, it starts.
+    chunk_seconds : float
+        What a chunk of trials should take: more on many workers, so that landing and saving
+        chunks does not become the limit. It changes no number.
     progress : function of Progress, optional
 
     Examples
@@ -127,6 +131,7 @@ def sweep(
                 folder / CHUNKS,
                 workers=workers,
                 cluster=cluster,
+                chunk_seconds=chunk_seconds,
                 progress=progress,
             )
             return _finished(folder, planned, manifest, report, time.perf_counter() - started)

@@ -40,6 +40,7 @@ class Ledger:
         cells: Sequence[Cell],
         seed: int,
         folder: Path,
+        chunk_seconds: float,
         progress: Callable[[Progress], None] | None,
     ) -> None:
         _check_keys(cells)
@@ -54,7 +55,7 @@ class Ledger:
             if name in self._works:
                 self._works[name].add(cell)
             else:
-                self._works[name] = Work(cell, seed, folder)
+                self._works[name] = Work(cell, seed, folder, chunk_seconds)
         for work in self._works.values():
             work.scan()
         self.reused = sum(work.reused for work in self._works.values())

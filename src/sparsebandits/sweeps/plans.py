@@ -13,8 +13,8 @@ from sparsebandits.sweeps.files import writing
 
 FORMAT = 1
 
-TARGET = 1.0
-"""Seconds that a chunk should take."""
+CHUNK_SECONDS = 1.0
+"""What a chunk should take, unless something else is asked for."""
 
 OVERHEAD = 0.01
 """Seconds that a chunk costs at least, whatever it computes: sending, saving, syncing."""
@@ -85,10 +85,10 @@ class Plan:
         return replace(self, sizes=(*self.sizes, *(pair for pair in added if min(pair) > 0)))
 
 
-def chunk_size(cost: Cost, trials: int, workers: int) -> int:
+def chunk_size(cost: Cost, trials: int, workers: int, wanted: float = CHUNK_SECONDS) -> int:
     """Return how many of `trials` go into one chunk.
 
-    A chunk aims at `TARGET` seconds, and at more where its fixed cost asks for it; every worker
+    A chunk aims at the `wanted` seconds, and at more where its fixed cost asks for it; every worker
     gets up to four, fewer where that would cost more than it evens out.
 
     Examples
@@ -99,7 +99,7 @@ def chunk_size(cost: Cost, trials: int, workers: int) -> int:
     50
     """
     fixed, per_trial = max(cost.fixed, OVERHEAD), max(cost.per_trial, 1e-9)
-    most = max((TARGET - fixed) / per_trial, (1 / _SHARE) * fixed / per_trial)
+    most = max((wanted - fixed) / per_trial, (1 / _SHARE) * fixed / per_trial)
     rounds = _SHARE * per_trial * trials / workers / fixed
     rounds = min(max(math.floor(rounds), 1), CHUNKS_PER_WORKER)
     return max(1, min(int(most), math.ceil(trials / (workers * rounds))))

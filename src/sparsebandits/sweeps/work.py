@@ -21,10 +21,11 @@ from sparsebandits.sweeps.tasks import Task
 class Work:
     """Cells of one fingerprint: the same trials serve all of them."""
 
-    def __init__(self, cell: Cell, seed: int, folder: Path) -> None:
+    def __init__(self, cell: Cell, seed: int, folder: Path, chunk_seconds: float) -> None:
         self.cells = [cell]
         self.seed = seed
         self.folder = folder
+        self.chunk_seconds = chunk_seconds
         self.trials = cell.trials
         self.landed = 0
         self.reused = 0
@@ -113,8 +114,9 @@ class Work:
             count, seconds = self._last
             cost = (cost or Cost(0.0, 1.0)).corrected(count, seconds)
             trusted = True
-        size = 1 if cost is None else chunk_size(cost, self.trials - self._plan.covered, workers)
         before = self._plan.covered
+        left, wanted = self.trials - before, self.chunk_seconds
+        size = 1 if cost is None else chunk_size(cost, left, workers, wanted)
         longer = self._plan.extended(self.trials, size, None if trusted else workers)
         self._plan = Plan(longer.sizes, cost)
         home = cell_folder(self.folder, self.cell, self.seed)

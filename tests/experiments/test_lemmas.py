@@ -13,7 +13,7 @@ from sparsebandits.experiments import lemmas_estimation
 from sparsebandits.experiments.claim import VERDICTS, Claim
 from sparsebandits.experiments.lemmas import GROUPS, lemma_claims
 from sparsebandits.experiments.lemmas_estimation import coverage
-from sparsebandits.experiments.lemmas_geometry import displayed_bound
+from sparsebandits.experiments.lemmas_submodularity import displayed_bound
 from sparsebandits.experiments.proofs import cycles_played
 from sparsebandits.experiments.verdicts import (
     CHANGED,

@@ -4,7 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparsebandits.experiments import lemmas_estimation, lemmas_geometry, proofs
+from sparsebandits.experiments import (
+    lemmas_estimation,
+    lemmas_geometry,
+    lemmas_submodularity,
+    proofs,
+)
 from sparsebandits.experiments.claim import Claim
 from sparsebandits.validation import as_integer
 
@@ -53,9 +58,9 @@ GROUPS: tuple[Group, ...] = (
     lemmas_geometry.normalised_vectors,
     lemmas_geometry.sorting,
     lemmas_geometry.ellipsoid_solution,
-    lemmas_geometry.submodularity,
-    lemmas_geometry.positive_gamma,
-    lemmas_geometry.greedy_ratio,
+    lemmas_submodularity.submodularity,
+    lemmas_submodularity.positive_gamma,
+    lemmas_submodularity.greedy_ratio,
     lemmas_geometry.random_bases,
     proofs.exploration_regret,
     proofs.support_norm,

@@ -167,30 +167,6 @@ class Worth(Shipped):
         return theta, np.where(abroad, scene.actions[found], action), np.ones(lanes.size)
 
 
-class WithoutSamples(Shipped):
-    samples = 0
-
-
-class WithoutDirection(Shipped):
-    directed = 0
-
-
-class WithoutHolding(Shipped):
-    hold = 0.0
-
-
-class LongHolding(Shipped):
-    hold = 0.02
-
-
-class Cautious(Shipped):
-    growth, share = 1.2, 0.5
-
-
-class Bold(Shipped):
-    growth, share = 0.8, 0.2
-
-
 class Steep(Shipped):
     """An index that starts lower and grows faster: sqrt(1.1 + 2 log(1 + 0.02 t ||x||^2))."""
 
@@ -198,20 +174,9 @@ class Steep(Shipped):
         return np.asarray(np.sqrt(1.1 + 2 * np.log1p(0.02 * rewards * widths)))
 
 
-class Firm(Shipped):
-    ridge = 0.3
-
-
-class Firmer(Shipped):
-    ridge = 0.75
-
-
-class ManySamples(Shipped):
-    ridge, samples = 0.3, 8
-
-
-class MoreDirections(Shipped):
-    ridge, directed = 0.3, 4
+def shipped(**changes: float) -> type:
+    """Return the shipped rule with other constants."""
+    return type("Changed", (Shipped,), changes)
 
 
 class Textbook:
@@ -229,17 +194,17 @@ IDEAS: dict[str, type] = {
     "... with a bonus that shrinks": Shrinking,
     "worth its price (knowledge gradient)": Worth,
     "shipped, by information, not index": Informed,
-    "shipped, no samples": WithoutSamples,
-    "shipped, no directed coordinate": WithoutDirection,
-    "shipped, decides at every step": WithoutHolding,
-    "shipped, holds 2% instead of 0.3%": LongHolding,
-    "shipped, wider index (1.2, 0.5)": Cautious,
-    "shipped, narrower index (0.8, 0.2)": Bold,
+    "shipped, no samples": shipped(samples=0),
+    "shipped, no directed coordinate": shipped(directed=0),
+    "shipped, decides at every step": shipped(hold=0.0),
+    "shipped, holds 2% instead of 0.3%": shipped(hold=0.02),
+    "shipped, wider index (1.2, 0.5)": shipped(growth=1.2),
+    "shipped, narrower index (0.8, 0.2)": shipped(growth=0.8, share=0.2),
     "shipped, an index that grows faster": Steep,
-    "shipped, ridge 0.3": Firm,
-    "shipped, ridge 0.75": Firmer,
-    "shipped, ridge 0.3, 8 samples": ManySamples,
-    "shipped, ridge 0.3, 4 directed": MoreDirections,
+    "shipped, ridge 0.3": shipped(ridge=0.3),
+    "shipped, ridge 0.75": shipped(ridge=0.75),
+    "shipped, ridge 0.3, 8 samples": shipped(ridge=0.3, samples=8),
+    "shipped, ridge 0.3, 4 directed": shipped(ridge=0.3, directed=4),
     "shipped": Shipped,
 }
 

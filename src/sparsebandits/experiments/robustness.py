@@ -67,9 +67,9 @@ def comparison(scenario: Scenario, results: Results) -> Comparison:
 
 
 def best_baseline(found: Comparison) -> Entry:
-    """Return the baseline with the least regret among those told no more than the recommended."""
-    fair = [e for e in found.entries if e.label not in (RECOMMENDED, GUARANTEED) and not e.told]
-    return min(fair, key=lambda entry: entry.regret[found.horizon].mean)
+    """Return the baseline with the least regret, whatever it is told, but for the references."""
+    others = [e for e in found.entries if e.label not in (RECOMMENDED, GUARANTEED) and not e.sees]
+    return min(others, key=lambda entry: entry.regret[found.horizon].mean)
 
 
 def ratio_to_best(found: Comparison) -> tuple[Entry, Interval]:
@@ -167,9 +167,9 @@ def _tables(results: Results) -> list[Table]:
         headings=("scenario", "what", RECOMMENDED, "best baseline", "ratio", "at most twice"),
         rows=tuple(rows),
         notes=(
-            "Nobody is told sigma. The best baseline is the one with the least mean regret among "
-            "those told no more than the recommended policy: not CUCB, which sees every outcome, "
-            "and not explore-then-commit and ESTC, which are told T (the tables below have them).",
+            "The recommended policy is told neither sigma nor T. The best baseline is the one with "
+            "the least mean regret, even if it is told T; only CUCB, which sees every outcome, is "
+            "a reference and no baseline (the tables below have all of them).",
             "Ratio of the means, with a 95% bootstrap interval over the trials.",
         ),
     )
@@ -233,8 +233,8 @@ def _figures(results: Results, seed: int) -> list[Figure]:
             notes=(
                 "Regret against the exact optimum; "
                 f"{' or '.join(map(str, trials))} trials; seed {seed}",
-                "The best baseline is told no more than the recommended policy: neither T nor "
-                "single outcomes; nobody is told sigma",
+                "The best baseline may be told T (explore-then-commit, ESTC), but sees no single "
+                "outcomes; the recommended policy is told neither T nor sigma",
                 "The paper's algorithm: literal (confidence scale 1), and scaled as in its figures",
             ),
         )

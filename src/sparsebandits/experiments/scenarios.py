@@ -184,7 +184,7 @@ ROBUSTNESS: tuple[Scenario, ...] = (
         environment=lambda: _world(LpBall(5)),
         sparsity=2,
         horizons=(1_000_000,),
-        trials=2,
+        trials=1,
         only=(RECOMMENDED, "LinTS"),
         notes=("What is looked at is that no matrix stops being positive definite.",),
     ),

@@ -33,7 +33,7 @@ GEOMETRY = Geometry(
 )
 
 
-LONG_TRIALS = 5
+LONG_TRIALS = 3
 """Of the policies that decide at every step, over the long horizon."""
 
 

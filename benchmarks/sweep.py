@@ -121,6 +121,16 @@ def overhead(where: str, timing: Timing, note: str) -> Ratio:
     return Ratio(what, own, CHUNK_SECONDS, 0.05, False, note)
 
 
+def landing() -> str:
+    """How many chunks with next to no work in them one driver lands, its scheduler in it."""
+    with mock.patch.object(engine, "SMALL", 0.0):
+        found = timed(cell(20, 1_500), 2)
+    return (
+        f"     chunks of 20 steps land at {1 / found.per_chunk:.0f} per second on 2 workers, each "
+        f"for {found.driver * 1e3:.1f} ms of the driver's processor time"
+    )
+
+
 def driver_save_ms() -> float:
     run = cell(400, 1).simulate(SEED, 0, 1)
     with tempfile.TemporaryDirectory() as place:
@@ -243,6 +253,7 @@ def main() -> None:
     for lines in LINES:
         for line in lines():
             print(line, flush=True)
+    print(landing(), flush=True)
 
 
 if __name__ == "__main__":

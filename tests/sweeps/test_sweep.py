@@ -102,7 +102,12 @@ def test_the_page_of_the_documentation_is_true(
     assert {one.key.split("/")[0] for one in planned.skipped} == {"csar"}
     # The same file, only smaller.
     short = text.replace("trials = 100", "trials = 3").replace("horizon = 2000", "horizon = 40")
-    for axis, less in (("[20, 100]", "[5]"), ("[2, 5]", "[2]"), ("[0.1, 0.5]", "[0.1]")):
+    for axis, less in (
+        ("checkpoints = [1000]", "checkpoints = [10]"),
+        ("[20, 100]", "[5]"),
+        ("[2, 5]", "[2]"),
+        ("[0.1, 0.5]", "[0.1]"),
+    ):
         assert axis in short
         short = short.replace(axis, less)
     write(tmp_path / "study.toml", short)

@@ -59,8 +59,8 @@ def main() -> None:
         Ratio("LinTS, 20 trials, d=20, T=20,000 / needed linear algebra", linear, floor, 2, False)
     )
     print(
-        f"     SparseThompson takes {ours / floor:.2f} times the same algebra: it decides rarely, and "
-        "weighs 10 actions when it does (no bound was promised)"
+        f"     SparseThompson takes {ours / floor:.2f} times the same algebra: it decides rarely, "
+        "and weighs 10 actions when it does (no bound was promised)"
     )
 
 

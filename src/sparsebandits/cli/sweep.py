@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _SHOWN = 8
 """Cells under way whose bars are shown at a time."""
 
+_CHUNK_SECONDS = 1.0
+
 _EXAMPLE = """
 \b
 A sweep in TOML (docs/sweeps.md has all keys):
@@ -40,7 +42,11 @@ A sweep in TOML (docs/sweeps.md has all keys):
     "--out", type=click.Path(path_type=Path), help="Folder.  [default: the file's name-results]"
 )
 @click.option(
-    "--chunk-seconds", type=float, default=1.0, show_default=True, help="What a chunk should take."
+    "--chunk-seconds",
+    type=float,
+    default=_CHUNK_SECONDS,
+    show_default=True,
+    help="What a chunk should take.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def sweep(
@@ -76,7 +82,8 @@ def sweep(
             )
     except KeyboardInterrupt:
         console.print("Interrupted. What has landed is kept; go on with:", soft_wrap=True)
-        console.print(f"  {_command(file, workers, cluster, folder)}", soft_wrap=True, markup=False)
+        again = _command(file, workers, cluster, chunk_seconds, folder)
+        console.print(f"  {again}", soft_wrap=True, markup=False)
         raise SystemExit(130) from None
     if as_json:
         click.echo(json.dumps(_record(done)))
@@ -86,13 +93,17 @@ def sweep(
         raise SystemExit(1)
 
 
-def _command(file: Path, workers: int, cluster: str | None, folder: Path) -> str:
+def _command(
+    file: Path, workers: int, cluster: str | None, chunk_seconds: float, folder: Path
+) -> str:
     """Return the command that goes on with a sweep."""
     parts = ["sparsebandits", "sweep", str(file)]
     if cluster is not None:
         parts += ["--cluster", cluster]
     elif workers != 1:
         parts += ["--workers", str(workers)]
+    if chunk_seconds != _CHUNK_SECONDS:
+        parts += ["--chunk-seconds", f"{chunk_seconds:g}"]
     return shlex.join([*parts, "--out", str(folder), "--resume"])
 
 

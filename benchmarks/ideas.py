@@ -17,7 +17,7 @@ from scipy import special
 
 import sparsebandits as sb
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.experiments.scenarios import SCENARIOS
+from sparsebandits.comparison.scenarios import SCENARIOS
 from sparsebandits.oracles import choose_supports
 from sparsebandits.policies import AdaptivePolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior

@@ -99,7 +99,7 @@ def test_an_interrupt_ends_with_one_line(problem: Path, monkeypatch: pytest.Monk
     def interrupted(*arguments: object, **keywords: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparsebandits.experiments.compare.run_cells", interrupted)
+    monkeypatch.setattr("sparsebandits.comparison.compare.run_cells", interrupted)
     done = run(problem)
     assert done.returncode == 130
     assert done.stderr.strip().splitlines()[-1].startswith("Interrupted.")

@@ -152,7 +152,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
         "import importlib.resources as r\n"
         "def refuse(package): raise AssertionError(package)\n"
         "r.files = refuse\n"
-        "import sparsebandits, sparsebandits.experiments.table\n"
+        "import sparsebandits, sparsebandits.paper.table\n"
     )
     done: Any = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -16,8 +16,8 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
 
 if TYPE_CHECKING:
-    from sparsebandits.experiments.compare import Comparison
-    from sparsebandits.experiments.tables import Table
+    from sparsebandits.comparison.compare import Comparison
+    from sparsebandits.comparison.tables import Table
 
 _ENVIRONMENT = ("action_set", "action_sets", "theta_star", "noise", "names", "delay")
 _HORIZON, _TRIALS = 2_000, 20
@@ -96,13 +96,13 @@ def compare(
         return
     setting = _setting(file, scenario, horizon, trials)
     if out is not None:
-        from sparsebandits.reporting.figures import figure_format
+        from sparsebandits.plotting.draw import figure_format
 
         figure_format(out)
     chosen, left_out = _policies(policies, setting)
     found = _run(chosen, left_out, setting, seed, workers)
     if out is not None:
-        from sparsebandits.reporting.figures import save
+        from sparsebandits.plotting.draw import save
 
         save(found.figure(title=setting.title), out)
     if as_json:
@@ -121,7 +121,7 @@ def _setting(
         raise InvalidValueError(f"Give a file or a scenario, got {file} and --scenario {scenario}.")
     if file is not None:
         return _from_file(file, horizon, trials)
-    from sparsebandits.experiments.scenarios import SCENARIOS
+    from sparsebandits.comparison.scenarios import SCENARIOS
 
     name = scenario or _DEFAULT
     if name not in SCENARIOS:
@@ -165,7 +165,7 @@ def _from_file(file: Path, horizon: int | None, trials: int | None) -> _Setting:
 def _policies(
     texts: tuple[str, ...], setting: _Setting
 ) -> tuple[dict[str, Policy], Mapping[str, str]]:
-    from sparsebandits.experiments.scenarios import SCENARIOS, field_of
+    from sparsebandits.comparison.scenarios import SCENARIOS, field_of
     from sparsebandits.validation import as_integer
 
     horizon = as_integer("horizon", setting.horizon, minimum=1)
@@ -197,7 +197,7 @@ def _run(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from sparsebandits.experiments.compare import compare as run
+    from sparsebandits.comparison.compare import compare as run
 
     console = Console(stderr=True)
     percent = TextColumn("{task.percentage:>3.0f}%")
@@ -256,7 +256,7 @@ def _list(as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from sparsebandits.experiments.scenarios import SCENARIOS
+    from sparsebandits.comparison.scenarios import SCENARIOS
 
     if as_json:
         records: list[dict[str, Any]] = [

@@ -29,8 +29,8 @@ def reproduce(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from sparsebandits.reporting.reproduce import IDS
-    from sparsebandits.reporting.reproduce import reproduce as run
+    from sparsebandits.paper.report import IDS
+    from sparsebandits.paper.report import reproduce as run
 
     wanted = list(ids) or list(IDS)
     console = Console(stderr=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from sparsebandits.experiments.curves import Figure
+    from sparsebandits.plotting.figure import Figure
     from sparsebandits.sweeps import Difference, Summary
     from sparsebandits.sweeps.results import CellSummary
 
@@ -35,7 +35,7 @@ def results(
     from sparsebandits.sweeps import difference, summarise
 
     if out is not None:
-        from sparsebandits.reporting.figures import figure_format
+        from sparsebandits.plotting.draw import figure_format
 
         figure_format(out)
     summary = summarise(folder)
@@ -108,7 +108,7 @@ def _print(
     from rich.console import Console
     from rich.table import Table
 
-    from sparsebandits.experiments.tables import number
+    from sparsebandits.comparison.tables import number
 
     console = Console(highlight=False)
     console.print(f"{summary.folder}: mean over trials ± half of the 95% interval", markup=False)
@@ -181,7 +181,7 @@ def _print_rest(console: Any, summary: "Summary") -> None:
 
 def _draw(summary: "Summary", out: Path) -> list[Path]:
     """Draw the regret of every cell, a panel for all policies in one setting."""
-    from sparsebandits.reporting.figures import save
+    from sparsebandits.plotting.draw import save
 
     figures = _figures(summary, out.stem)
     paths = [
@@ -194,7 +194,7 @@ def _draw(summary: "Summary", out: Path) -> list[Path]:
 
 
 def _figures(summary: "Summary", name: str) -> list["Figure"]:
-    from sparsebandits.experiments.curves import Figure, Panel, Series
+    from sparsebandits.plotting.figure import Figure, Panel, Series
 
     settings: dict[str, list[CellSummary]] = {}
     for one in summary.cells:

@@ -1,0 +1,1 @@
+"""Policies side by side: the field, the scenarios, one comparison."""

@@ -1,1 +1,0 @@
-"""The rerun of the paper: one file per figure, and every claim with a verdict."""

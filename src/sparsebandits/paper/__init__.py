@@ -1,0 +1,1 @@
+"""The paper rerun: its figures, its claims with verdicts, the report."""

@@ -1,0 +1,65 @@
+"""Every lemma and proposition of the paper, and the steps of its proofs, with verdicts."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sparsebandits.paper.claim import Claim
+from sparsebandits.paper.lemmas import estimation, geometry, proofs, submodularity
+from sparsebandits.validation import as_integer
+
+Group = Callable[[np.random.Generator, bool], list[Claim]]
+
+
+def lemma_claims(
+    seed: int, quick: bool, progress: Callable[[int, int], None] | None = None
+) -> list[Claim]:
+    """Measure every lemma and proposition, and judge it by what was measured.
+
+    Parameters
+    ----------
+    seed : int
+        The claims are the same for the same seed.
+    quick : bool
+        Fewer runs and instances: seconds instead of a minute.
+    progress : function of (done, total), optional
+
+    Returns
+    -------
+    list of Claim
+        In the order of the paper's arguments: estimation, geometry, steps of the proofs.
+    """
+    seeds = np.random.SeedSequence(as_integer("seed", seed, minimum=0)).spawn(len(GROUPS))
+    claims: list[Claim] = []
+    for done, (group, child) in enumerate(zip(GROUPS, seeds, strict=True), start=1):
+        claims += group(np.random.default_rng(child), quick)
+        if progress is not None:
+            progress(done, len(GROUPS))
+    return claims
+
+
+GROUPS: tuple[Group, ...] = (
+    estimation.coverage,
+    estimation.sum_of_subgaussian,
+    proofs.union_over_cycles,
+    estimation.top_h_consistency,
+    estimation.top_h_locks,
+    estimation.greedy_consistency,
+    estimation.warmup_simulated,
+    estimation.warmup_greedy,
+    proofs.warmup_algebra,
+    geometry.lipschitz_value,
+    geometry.lipschitz_gradient,
+    geometry.normalised_vectors,
+    geometry.sorting,
+    geometry.ellipsoid_solution,
+    submodularity.submodularity,
+    submodularity.positive_gamma,
+    submodularity.greedy_ratio,
+    geometry.random_bases,
+    proofs.exploration_regret,
+    proofs.support_norm,
+    proofs.cycle_counts,
+    proofs.greedy_steps,
+)
+"""What is measured, each with a random stream of its own."""

@@ -1,0 +1,112 @@
+"""How a claim is judged: shares with exact intervals, and the verdict that follows from them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from sparsebandits.paper.claim import Claim, Verdict
+from sparsebandits.validation import BoolArray, FloatArray
+
+ROUNDING = 1e-9
+"""An inequality counts as violated beyond this relative margin, which is rounding."""
+
+CHANGED: Verdict = "holds with the stated change"
+
+
+@dataclass(frozen=True)
+class Share:
+    """How often something happened, with its exact 95% (Clopper-Pearson) interval."""
+
+    count: int
+    runs: int
+
+    @classmethod
+    def of(cls, happened: BoolArray) -> "Share":
+        """Count a boolean array."""
+        return cls(int(np.count_nonzero(happened)), int(happened.size))
+
+    @property
+    def value(self) -> float:
+        """The share itself; 0 of 0 is 0."""
+        return self.count / max(self.runs, 1)
+
+    @property
+    def low(self) -> float:
+        """Lower end: 0 exactly when it never happened."""
+        if self.count == 0:
+            return 0.0
+        return float(scipy.special.betaincinv(self.count, self.runs - self.count + 1, 0.025))
+
+    @property
+    def high(self) -> float:
+        """Upper end: 1 exactly when it always happened."""
+        if self.count == self.runs:
+            return 1.0
+        return float(scipy.special.betaincinv(self.count + 1, self.runs - self.count, 0.975))
+
+    def __str__(self) -> str:
+        interval = f"95% interval {self.low:.3%} to {self.high:.3%}"
+        return f"{self.count} of {self.runs} ({self.value:.3%}, {interval})"
+
+
+def always(violations: Share) -> Verdict:
+    """Judge a statement about every instance: one counter-example refutes it."""
+    if violations.runs == 0:
+        return "not testable"
+    return "fails" if violations.low > 0 else "holds"
+
+
+def sometimes(found: Share) -> Verdict:
+    """Judge a statement that something occurs: it fails if it was never seen."""
+    if found.runs == 0:
+        return "not testable"
+    return "holds" if found.low > 0 else "fails"
+
+
+def at_most(failures: Share, limit: float) -> Verdict:
+    """Judge a bound on a probability; where the interval contains it, more runs are needed."""
+    if failures.high <= limit:
+        return "holds"
+    return "fails" if failures.low > limit else "not testable"
+
+
+def locks_at_most(wrong: Share, locked: Share, limit: float) -> Verdict:
+    """Judge wrong locks; where nothing was locked there is nothing to judge."""
+    return at_most(wrong, limit) if locked.count else "not testable"
+
+
+def below_one(total: float) -> Verdict:
+    """Judge a sum of failure probabilities, in units of delta."""
+    return "holds" if total <= 1 else "fails"
+
+
+def levels_off(quotients: FloatArray) -> Verdict:
+    """Judge an order of growth from quotients at equal ratios of the argument.
+
+    A bounded quotient settles: its last step is less than a fifth of its first. One that is off by
+    a logarithm takes equal steps, and one that is off by a power takes growing ones.
+    """
+    steps = np.abs(np.diff(quotients))
+    return "holds" if steps[-1] < steps[0] / 5 else "fails"
+
+
+def with_change(printed: Verdict, changed: Verdict) -> Verdict:
+    """Judge a statement that may fail as printed and hold once changed."""
+    return CHANGED if (printed, changed) == ("fails", "holds") else printed
+
+
+def share_claim(share: Share, verdict: Verdict, change: str = "", **fields: Any) -> Claim:
+    """Make the claim whose figure is a share; the change is stated only where it was needed."""
+    details = {"count": share.count, "instances": share.runs, **fields.pop("details", {})}
+    return Claim(
+        value=share.value,
+        low=share.low,
+        high=share.high,
+        verdict=verdict,
+        change=change if verdict == CHANGED else "",
+        experiment="lemmas",
+        details=details,
+        **fields,
+    )

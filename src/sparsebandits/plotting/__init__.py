@@ -1,0 +1,1 @@
+"""Figures as plain records, and what draws them."""

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sparsebandits.comparison import among_field, robustness
 
 import sparsebandits as sb
 from sparsebandits.comparison.compare import compare
 from sparsebandits.comparison.field import RECOMMENDED
 from sparsebandits.comparison.scenarios import GEOMETRIES, ROBUSTNESS, SCENARIOS, Scenario
 from sparsebandits.paper.base import Results
+from sparsebandits.paper.figures import among_field, robustness
 from sparsebandits.paper.table import EXPERIMENTS
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sparsebandits.paper.lemmas.proofs import cycles_played
 
 import sparsebandits as sb
 from sparsebandits.estimation import PaperBound
@@ -14,6 +13,7 @@ from sparsebandits.paper.claim import VERDICTS, Claim
 from sparsebandits.paper.lemmas import estimation
 from sparsebandits.paper.lemmas.estimation import coverage
 from sparsebandits.paper.lemmas.judge import GROUPS, lemma_claims
+from sparsebandits.paper.lemmas.proofs import cycles_played
 from sparsebandits.paper.lemmas.submodularity import displayed_bound
 from sparsebandits.paper.verdicts import (
     CHANGED,

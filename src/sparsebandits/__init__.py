@@ -72,12 +72,13 @@ from sparsebandits.policies import (
     SparseThompson,
     SupportElimination,
     TimeVaryingAPSEEG,
-    policy_from_dict,
 )
 from sparsebandits.simulation import Run, simulate
 from sparsebandits.theory import Plan, plan
 
 __version__ = "0.1.0"
+
+policy_from_dict = Policy.from_dict
 
 __all__ = [
     "APSEE",

@@ -38,6 +38,8 @@ class ActionSet(ABC):
     available : (dim,) bool array
         Coordinates that may be used; the others must stay 0. All of them unless `restrict` was
         called.
+    whole : ActionSet
+        The set of which `restrict` made this one; itself if it did not.
     """
 
     kind: ClassVar[str]
@@ -52,6 +54,7 @@ class ActionSet(ABC):
     def __init__(self, dim: int) -> None:
         self.dim = as_integer("dim", dim, minimum=1)
         self.available: BoolArray = np.ones(self.dim, dtype=np.bool_)
+        self.whole: ActionSet = self
         self._cache: dict[Any, Any] = {}
 
     # ------------------------------------------------------------------ the hooks

@@ -20,10 +20,10 @@ from sparsebandits.policies import (
     LinTS,
     Policy,
     RandomSparse,
+    ReferencePolicy,
     SupportElimination,
     TimeVaryingAPSEEG,
 )
-from sparsebandits.policies.adaptive import ReferencePolicy
 from sparsebandits.policies.thompson import SparseThompson
 
 RECOMMENDED = "SparseThompson"

@@ -1,5 +1,6 @@
 """theta_hat, how far it may be from theta*, and how noisy the rewards are."""
 
+from sparsebandits.estimation.arms import ArmLanes
 from sparsebandits.estimation.bound import ConfidenceBound
 from sparsebandits.estimation.confidence import (
     CONFIDENCE,
@@ -13,8 +14,7 @@ from sparsebandits.estimation.coordinate import (
     StitchedBound,
     UnionBound,
 )
-from sparsebandits.estimation.gram import GramStatistics
-from sparsebandits.estimation.least_squares import ArmStatistics
+from sparsebandits.estimation.gram import GramLanes
 from sparsebandits.estimation.noise_scale import (
     as_sigma,
     pooled_sigma,
@@ -28,10 +28,10 @@ from sparsebandits.estimation.support_bound import SupportBound
 
 __all__ = [
     "CONFIDENCE",
-    "ArmStatistics",
+    "ArmLanes",
     "ConfidenceBound",
     "CoordinateBound",
-    "GramStatistics",
+    "GramLanes",
     "MixtureBound",
     "PairwiseBound",
     "PaperBound",

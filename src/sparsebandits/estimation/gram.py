@@ -1,225 +1,135 @@
 """Least squares over any actions at all: V = sum x x', b = sum x y, sum y^2."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import scipy.linalg
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.estimation.checks import LARGEST_REWARD, as_non_negative, as_reward
-from sparsebandits.validation import FloatArray, as_array, as_integer, describe
+from sparsebandits.estimation.least_squares import are_invertible, inverse_root, solve
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _SPARSE_SHARE = 4
 
 
-class GramStatistics:
-    r"""Sufficient statistics of rewards y of actions x, with theta_hat = V^-1 b.
+class GramLanes:
+    r"""Sufficient statistics of rewards y of actions x, with theta_hat = V^-1 b in each lane.
 
     All sums are kept in one matrix, sum z z' with z = (x, y). What each addition rounds away is
     kept beside it (Knuth's exact two-sum), so that the sums stay correct to the last digit or so
     however many there are: adding the same action ten million times would otherwise lose six of
-    sixteen digits. theta_hat comes from a Cholesky factor of V, scaled to unit diagonal, made
-    anew after the data change; no inverse is ever updated, so none can drift.
+    sixteen digits. theta_hat comes from V itself, scaled to a unit diagonal; no inverse is ever
+    updated, so none can drift.
 
     Parameters
     ----------
+    lanes : int
     dim : int
-        d, the number of coordinates. Memory is O(d^2).
+        d, the number of coordinates. A lane takes O(d^2) numbers.
+
+    Attributes
+    ----------
+    moments, lost : (lanes, dim + 1, dim + 1) arrays
+        The sums, and what was rounded away.
+    counts : (lanes,) array
+        The number of rewards.
+    known : (lanes,) bool array
+        Whether the actions of a lane span R^d up to rounding, whatever their lengths.
 
     Examples
     --------
-    >>> from sparsebandits.estimation import GramStatistics
-    >>> data = GramStatistics(2)
-    >>> data.add([1.0, 0.0], 3.0)
-    >>> data.is_identified
-    False
-    >>> data.add_many([[1.0, 1.0], [0.0, 2.0]], [5.0, 4.0])
+    >>> import numpy as np
+    >>> from sparsebandits.estimation import GramLanes
+    >>> data = GramLanes(1, 2)
+    >>> data.add(np.array([[1.0, 0.0]]), np.array([3.0]))
+    >>> data.known
+    array([False])
+    >>> data.add_many(np.array([[1.0, 1.0], [0.0, 2.0]]), np.array([5.0, 4.0]))
     >>> data.estimate()
-    array([3., 2.])
-    >>> data.coordinate_variance
-    array([0.55555556, 0.22222222])
+    array([[3., 2.]])
     """
 
-    def __init__(self, dim: int) -> None:
-        self.dim = as_integer("dim", dim, minimum=1)
-        self.count = 0
-        self._moments = np.zeros((self.dim + 1, self.dim + 1))
-        self._lost = np.zeros((self.dim + 1, self.dim + 1))
-        self._factors: dict[float, tuple[FloatArray, FloatArray]] = {}
+    def __init__(self, lanes: int, dim: int) -> None:
+        self.moments = np.zeros((lanes, dim + 1, dim + 1))
+        self.lost = np.zeros((lanes, dim + 1, dim + 1))
+        self.counts: IntArray = np.zeros(lanes, dtype=np.intp)
+        self.known: BoolArray = np.zeros(lanes, dtype=np.bool_)
 
     # ------------------------------------------------------------------ the data
 
-    def add(self, x: Any, reward: float) -> None:
-        """Record the reward of one action x, (dim,); O(|S|^2) for an action with support S."""
-        action = self._as_actions(x, ndim=1)
-        number = as_reward(reward)
-        where = np.flatnonzero(action)
-        if _SPARSE_SHARE * where.size > self.dim:
-            z = np.append(action, number)
-            self._accumulate(np.outer(z, z), slice(None))
+    def add(self, actions: FloatArray, rewards: FloatArray, lanes: IntArray | None = None) -> None:
+        """Take in one reward of each lane, or of the given distinct `lanes`."""
+        where: Any = slice(None) if lanes is None else lanes
+        if len(rewards) == 1:
+            self._add_one(actions[0], float(rewards[0]), 0 if lanes is None else int(lanes[0]))
         else:
-            z = np.append(action[where], number)
-            where = np.append(where, self.dim)
-            self._accumulate(np.outer(z, z), np.ix_(where, where))
-        self.count += 1
+            z = np.concatenate([actions, rewards[:, None]], axis=1)
+            self._accumulate(z[:, :, None] * z[:, None, :], where)
+        self.counts[where] += 1
+        self.look(where)
 
-    def add_many(self, actions: Any, rewards: Any) -> None:
-        """Record the rewards, (n,), of n actions, (n, dim)."""
-        rows = self._as_actions(actions, ndim=2)
-        column = as_array("rewards", rewards, ndim=1)
-        if len(column) != len(rows):
-            raise InvalidValueError(
-                f"There must be one reward per action, got {len(column)} rewards and "
-                f"{len(rows)} actions."
-            )
-        as_reward(np.abs(column).max())
-        z = np.concatenate([rows, column[:, None]], axis=1)
-        self._accumulate(z.T @ z, slice(None))
-        self.count += len(rows)
+    def _add_one(self, action: FloatArray, reward: float, lane: int) -> None:
+        """Take in one reward; O(|S|^2) for an action with a small support S."""
+        used = np.flatnonzero(action)
+        if _SPARSE_SHARE * used.size > action.size:
+            used = np.arange(action.size)
+        z = np.append(action[used], reward)
+        used = np.append(used, action.size)
+        self._accumulate(np.outer(z, z), (lane, used[:, None], used))
 
-    def _as_actions(self, x: Any, ndim: int) -> FloatArray:
-        name = "x" if ndim == 1 else "actions"
-        array = as_array(name, x, ndim=ndim)
-        if array.shape[-1] != self.dim:
-            raise InvalidValueError(
-                f"{name} must have {self.dim} coordinates, got shape {array.shape}."
-            )
-        if np.abs(array).max() >= LARGEST_REWARD:
-            raise InvalidValueError(
-                f"{name} must be smaller than {LARGEST_REWARD:g} in size; change the unit."
-            )
-        return array
+    def add_many(self, actions: FloatArray, rewards: FloatArray, lane: int = 0) -> None:
+        """Take in rewards, (n,), of actions, (n, dim), in one lane."""
+        z = np.concatenate([actions, rewards[:, None]], axis=1)
+        self._accumulate(z.T @ z, lane)
+        self.counts[lane] += len(rewards)
+        self.look(np.array([lane]))
 
     def _accumulate(self, term: FloatArray, where: Any) -> None:
-        old = self._moments[where]
+        old = self.moments[where]
         new = old + term
         added = new - old
-        self._lost[where] += (old - (new - added)) + (term - added)  # exact: Knuth's two-sum
-        self._moments[where] = new
-        self._factors.clear()
+        self.lost[where] += (old - (new - added)) + (term - added)  # exact: Knuth's two-sum
+        self.moments[where] = new
 
-    @property
-    def gram(self) -> FloatArray:
-        """V = sum x x', (dim, dim)."""
-        return self._moments[:-1, :-1] + self._lost[:-1, :-1]
+    def look(self, lanes: Any = slice(None)) -> None:
+        """Find out which of these lanes have come to be determined."""
+        dim = self.moments.shape[1] - 1
+        waiting = ~self.known[lanes] & (self.counts[lanes] >= dim)
+        if waiting.any():
+            found = np.arange(self.counts.size)[lanes][waiting]
+            self.known[found] = are_invertible(self.gram(found))
 
-    @property
-    def response(self) -> FloatArray:
-        """Return b = sum x y, (dim,)."""
-        return self._moments[:-1, -1] + self._lost[:-1, -1]
+    # ------------------------------------------------------------------ the sums
 
-    @property
-    def reward_squares(self) -> float:
-        """The sum of y^2."""
-        return float(self._moments[-1, -1] + self._lost[-1, -1])
+    def gram(self, lanes: Any = slice(None)) -> FloatArray:
+        """V = sum x x', (n, dim, dim)."""
+        return np.asarray((self.moments[lanes] + self.lost[lanes])[..., :-1, :-1])
+
+    def response(self, lanes: Any = slice(None)) -> FloatArray:
+        """Return b = sum x y, (n, dim)."""
+        return np.asarray(self.moments[lanes, :-1, -1] + self.lost[lanes, :-1, -1])
+
+    def reward_squares(self, lanes: Any = slice(None)) -> FloatArray:
+        """Return the sum of y^2, (n,)."""
+        return np.asarray(self.moments[lanes, -1, -1] + self.lost[lanes, -1, -1])
 
     # ------------------------------------------------------------------ least squares
 
-    @property
-    def is_identified(self) -> bool:
-        """Whether the actions span R^d up to rounding, whatever their lengths."""
-        return _is_invertible(self.gram)
+    def estimate(self, lanes: Any = slice(None)) -> FloatArray:
+        """theta_hat = V^-1 b of lanes that are known, (n, dim)."""
+        return solve(self.gram(lanes), self.response(lanes))
 
-    def _factor(self, ridge: float) -> tuple[FloatArray, FloatArray]:
-        """Return lengths D and lower triangular L with V + ridge I = D L L' D."""
-        if ridge not in self._factors:
-            regularised = self.gram + as_non_negative("ridge", ridge) * np.eye(self.dim)
-            if not _is_invertible(regularised):
-                raise InvalidValueError(
-                    f"theta_hat is not determined: the {self.count} actions so far do not span "
-                    f"all {self.dim} dimensions, and ridge = {ridge:g} does not make up for it. "
-                    "Add actions that do, or pass a larger ridge."
-                )
-            lengths = np.sqrt(np.diag(regularised))
-            scaled = regularised / lengths / lengths[:, None]
-            lower = np.asarray(np.linalg.cholesky(scaled), dtype=np.float64)
-            self._factors[ridge] = np.asarray(lengths), lower
-        return self._factors[ridge]
-
-    def estimate(self, ridge: float = 0.0) -> FloatArray:
-        """theta_hat = (V + ridge I)^-1 b, (dim,).
+    def least_information(self, basis_gram: FloatArray | None = None) -> FloatArray:
+        """Return the largest c with V >= c B in each lane, (lanes,); 0 where V is singular.
 
         Parameters
         ----------
-        ridge : float
-            Non-negative; 0 is least squares, and needs actions that span.
+        basis_gram : (dim, dim) array, optional
+            B; the identity if left out, and c is then lambda_min(V).
         """
-        lengths, lower = self._factor(ridge)
-        solved = scipy.linalg.cho_solve((lower, True), self.response / lengths)
-        return np.asarray(solved / lengths)
-
-    def covariance_factor(self, ridge: float = 0.0) -> FloatArray:
-        """F, (dim, dim), with F F' = (V + ridge I)^-1.
-
-        theta_hat + sigma F z with z standard normal is a draw from the posterior.
-        """
-        lengths, lower = self._factor(ridge)
-        inverse = scipy.linalg.solve_triangular(lower, np.diag(1 / lengths), lower=True)
-        return np.asarray(inverse).T
-
-    @property
-    def coordinate_variance(self) -> FloatArray:
-        """diag(V^-1), (dim,): the variance of theta_hat_i with unit noise."""
-        return np.asarray((self.covariance_factor() ** 2).sum(axis=1))
-
-    @property
-    def largest_variance(self) -> float:
-        """1 / lambda_min(V), the largest variance of theta_hat in any unit direction."""
-        # As the largest singular value of F, which keeps relative precision if V is uneven.
-        return float(np.linalg.norm(self.covariance_factor(), ord=2) ** 2)
-
-    @property
-    def residual_squares(self) -> float:
-        """The sum of (y - x·theta_hat)^2, with count - dim degrees of freedom.
-
-        It is the difference of two sums of squares, so its error is of the order 1e-16 times the
-        sum of y^2: trust it unless the noise is 1e-7 times smaller than the rewards.
-        """
-        return max(0.0, self.reward_squares - float(self.response @ self.estimate()))
-
-    # ------------------------------------------------------------------ whole states
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe state; `from_dict` reads it back bit for bit."""
-        return {
-            "count": self.count,
-            "moments": self._moments.tolist(),
-            "lost": self._lost.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Restore the state that `to_dict` described."""
-        if not isinstance(data, Mapping) or set(data) != {"count", "moments", "lost"}:
-            raise InvalidTypeError(
-                "Gram statistics must be a table with the keys 'count', 'moments' and 'lost', "
-                f"got {describe(data)}."
-            )
-        moments = as_array("moments", data["moments"], ndim=2)
-        lost = as_array("lost", data["lost"], ndim=2)
-        size = len(moments)
-        if size < 2 or moments.shape != (size, size) or lost.shape != (size, size):
-            raise InvalidValueError(
-                "moments and lost must be square matrices with dim + 1 rows, got shapes "
-                f"{moments.shape} and {lost.shape}."
-            )
-        restored = cls(size - 1)
-        restored.count = as_integer("count", data["count"], minimum=0)
-        restored._moments, restored._lost = moments.copy(), lost.copy()
-        return restored
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GramStatistics) and self.to_dict() == other.to_dict()
-
-    def __repr__(self) -> str:
-        return f"GramStatistics(dim={self.dim}, count={self.count})"
-
-
-def _is_invertible(gram: FloatArray) -> bool:
-    lengths = np.sqrt(np.diag(gram))
-    if not lengths.all():
-        return False
-    eigenvalues = np.linalg.eigvalsh(gram / lengths / lengths[:, None])
-    rounding = 4 * len(gram) * np.finfo(np.float64).eps
-    return bool(eigenvalues[0] > rounding * eigenvalues[-1])
+        information = np.zeros(self.counts.size)
+        for lane in np.flatnonzero(self.known):
+            # As the largest singular value of a root of V^-1: precise though V be uneven.
+            root = inverse_root(self.gram(np.array([lane])))[0][0]
+            if basis_gram is not None:
+                root = np.linalg.cholesky(basis_gram).T @ root
+            information[lane] = float(np.linalg.norm(root, ord=2)) ** -2
+        return information

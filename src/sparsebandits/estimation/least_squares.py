@@ -1,194 +1,83 @@
-"""The rewards of the exploration actions, as d counts, sums and sums of squared deviations."""
+"""The one least squares: V theta = b for many V at once, and whether V can be inverted.
 
-from array import array
-from collections.abc import Mapping
-from typing import Any, Self
+Every V is scaled to a unit diagonal first, so that the units of the coordinates do not matter; and
+is factored anew, so that no inverse can drift.
+"""
 
 import numpy as np
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.estimation.checks import LARGEST_REWARD, as_reward
-from sparsebandits.exploration import Basis
-from sparsebandits.exploration.base import listed
-from sparsebandits.validation import FloatArray, IntArray, as_array, as_integer, describe
+from sparsebandits.validation import BoolArray, FloatArray
 
 
-class ArmStatistics:
-    r"""Sufficient statistics of the rewards of b_1..b_d, for theta_hat and for the noise level.
-
-    With M the matrix of the actions and N = diag(n_1, ..., n_d) the number of rewards of each,
-    least squares over all rewards minimises sum_k n_k (mean_k - b_k·theta)^2 + constant. Since M
-    is square and invertible the model is saturated:
-
-    theta_hat = (M'NM)^-1 M'N means = M^-1 N^-1 M^-T M'N means = M^-1 means,
-
-    whatever the counts, as long as each is positive. With n_k = c for all k it is
-    `eqn:sparse-PEE-ols`.
-
-    Squared deviations from the mean of each action are updated by the formula of Youngs and
-    Cramer (1971), which subtracts no large squares. Memory is three vectors of length d; `add`
-    takes well under a microsecond, whatever d.
-
-    Parameters
-    ----------
-    dim : int
-        d, the number of actions.
+def unit_diagonal(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return D^-1 V D^-1 of every V, (n, dim, dim), and the D that make its diagonal 1, (n, dim).
 
     Examples
     --------
-    >>> from sparsebandits.estimation import ArmStatistics
-    >>> from sparsebandits.exploration import DiagonalBasis
-    >>> arms = ArmStatistics(2)
-    >>> for arm, reward in [(0, 1.0), (1, 4.0), (0, 3.0)]:
-    ...     arms.add(arm, reward)
-    >>> arms.estimate(DiagonalBasis([1.0, 2.0]))
-    array([2., 2.])
-    >>> arms.replications, arms.residual_squares, arms.degrees_of_freedom
-    (1, 2.0, 1)
+    >>> import numpy as np
+    >>> unit_diagonal(np.array([[[4.0, 2.0], [2.0, 9.0]]]))[1]
+    array([[2., 3.]])
     """
+    lengths = np.sqrt(np.diagonal(gram, axis1=-2, axis2=-1))
+    return gram / lengths[:, :, None] / lengths[:, None, :], lengths
 
-    def __init__(self, dim: int) -> None:
-        self.dim = as_integer("dim", dim, minimum=1)
-        # array.array: 8 bytes an entry as in NumPy, and 4 times as fast one entry at a time.
-        self._counts = array("q", bytes(8 * self.dim))
-        self._sums = array("d", bytes(8 * self.dim))
-        self._squares = array("d", bytes(8 * self.dim))
-        self._recount()
 
-    def _recount(self) -> None:
-        self._replications = min(self._counts)
-        self._laggards = self._counts.count(self._replications)
+def are_invertible(gram: FloatArray) -> BoolArray:
+    """Return whether each V, (n, dim, dim), is invertible up to rounding, whatever its units.
 
-    def add(self, arm: int, reward: float) -> None:
-        """Record one reward of action `arm`."""
-        # float() frees a numpy.float64 of its slow arithmetic; as_reward explains what is wrong.
-        number = float(reward) if isinstance(reward, float) else as_reward(reward)
-        if not -LARGEST_REWARD < number < LARGEST_REWARD:
-            number = as_reward(number)
-        if not 0 <= arm < self.dim:
-            raise InvalidValueError(f"arm must lie in 0..{self.dim - 1}, got {arm}.")
-        n = self._counts[arm] + 1
-        total = self._sums[arm] + number
-        self._counts[arm] = n
-        self._sums[arm] = total
-        if n > 1:
-            deviation = n * number - total
-            self._squares[arm] += deviation * deviation / (n * (n - 1))
-        # An O(dim) search for the smallest count, once per cycle rather than once per reward.
-        if n - 1 == self._replications:
-            self._laggards -= 1
-            if self._laggards == 0:
-                self._recount()
+    Examples
+    --------
+    >>> import numpy as np
+    >>> are_invertible(np.array([[[1.0, 0.0], [0.0, 1e-30]], [[1.0, 1.0], [1.0, 1.0]]]))
+    array([ True, False])
+    """
+    invertible = np.asarray(np.diagonal(gram, axis1=-2, axis2=-1).all(axis=-1))
+    if invertible.any():
+        eigenvalues = np.linalg.eigvalsh(unit_diagonal(gram[invertible])[0])
+        rounding = 4 * gram.shape[-1] * np.finfo(np.float64).eps
+        invertible[invertible] = eigenvalues[:, 0] > rounding * eigenvalues[:, -1]
+    return invertible
 
-    # ------------------------------------------------------------------ what was recorded
 
-    @property
-    def counts(self) -> IntArray:
-        """n_k, the number of rewards of each action, (dim,)."""
-        return np.array(self._counts, dtype=np.intp)
+def solve(gram: FloatArray, response: FloatArray) -> FloatArray:
+    """Return V^-1 b for every invertible V, (n, dim, dim), and b, (n, dim).
 
-    @property
-    def sums(self) -> FloatArray:
-        """The sum of the rewards of each action, (dim,)."""
-        return np.array(self._sums)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> solve(np.array([[[2.0, 0.0], [0.0, 4.0]]]), np.array([[6.0, 4.0]]))
+    array([[3., 1.]])
+    """
+    scaled, lengths = unit_diagonal(gram)
+    right = (response / lengths)[:, :, None]
+    return np.asarray(np.linalg.solve(scaled, right)[:, :, 0] / lengths)
 
-    @property
-    def squares(self) -> FloatArray:
-        """The sum of the squared deviations from each action's own mean, (dim,)."""
-        return np.array(self._squares)
 
-    @property
-    def replications(self) -> int:
-        """The smallest count: c, after c complete cycles."""
-        return self._replications
+def inverse_root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return R with R R' = V^-1 of every V, (n, dim, dim), and the smallest pivot behind it, (n,).
 
-    @property
-    def means(self) -> FloatArray:
-        """The mean reward of each action, (dim,); refused while an action has none."""
-        if self._replications == 0:
-            missing = np.flatnonzero(self.counts == 0)
-            raise InvalidValueError(
-                f"theta_hat needs a reward of every action, and actions {listed(missing)} have "
-                "none yet; finish the first cycle."
-            )
-        return np.asarray(np.frombuffer(self._sums) / self.counts)
+    The pivot is that of the Cholesky factor of V scaled to a unit diagonal; it is 0, and R not to
+    be used, where there is no such factor.
 
-    def estimate(self, basis: Basis) -> FloatArray:
-        """theta_hat, the least squares estimate from all recorded rewards, (dim,)."""
-        return basis.estimate(self.means)  # eqn:sparse-PEE-ols
+    Examples
+    --------
+    >>> import numpy as np
+    >>> inverse_root(np.array([[[4.0, 0.0], [0.0, 16.0]]]))[0]
+    array([[[0.5 , 0.  ],
+            [0.  , 0.25]]])
+    """
+    scaled, lengths = unit_diagonal(gram)
+    lower = _cholesky(scaled)
+    pivots = np.asarray(np.diagonal(lower, axis1=1, axis2=2).min(axis=1))
+    lower[pivots == 0] = np.eye(gram.shape[-1])
+    return np.swapaxes(np.linalg.inv(lower), 1, 2) / lengths[:, :, None], pivots
 
-    # ------------------------------------------------------------------ the noise
 
-    @property
-    def residual_squares(self) -> float:
-        """The pooled sum of squared deviations; over `degrees_of_freedom` it estimates sigma^2."""
-        return float(np.frombuffer(self._squares).sum())
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        """The sum of n_k - 1 (nu), over the actions that have a reward."""
-        return int(np.maximum(self.counts - 1, 0).sum())
-
-    # ------------------------------------------------------------------ whole states
-
-    def merged(self, other: "ArmStatistics") -> "ArmStatistics":
-        """Return the statistics of both records together, as if one had seen all rewards.
-
-        Deviations combine by the formula of Chan, Golub and LeVeque (1983).
-        """
-        if other.dim != self.dim:
-            raise InvalidValueError(
-                f"Both statistics must have the same dim, got {self.dim} and {other.dim}."
-            )
-        n, m = self.counts, other.counts
-        both = (n > 0) & (m > 0)
-        shift = np.zeros(self.dim)
-        shift[both] = other.sums[both] / m[both] - self.sums[both] / n[both]
-        between = shift**2 * n * m / np.maximum(n + m, 1)
-        return self._of(n + m, self.sums + other.sums, self.squares + other.squares + between)
-
-    @classmethod
-    def _of(cls, counts: IntArray, sums: FloatArray, squares: FloatArray) -> Self:
-        made = cls(counts.size)
-        made._counts = array("q", counts.tolist())
-        made._sums = array("d", sums.tolist())
-        made._squares = array("d", squares.tolist())
-        made._recount()
-        return made
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe state; `from_dict` reads it back bit for bit."""
-        return {
-            "counts": self._counts.tolist(),
-            "sums": self._sums.tolist(),
-            "squares": self._squares.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Restore the state that `to_dict` described."""
-        if not isinstance(data, Mapping) or set(data) != {"counts", "sums", "squares"}:
-            raise InvalidTypeError(
-                "Arm statistics must be a table with the keys 'counts', 'sums' and 'squares', "
-                f"got {describe(data)}."
-            )
-        counts = as_array("counts", data["counts"], ndim=1)
-        sums = as_array("sums", data["sums"], ndim=1)
-        squares = as_array("squares", data["squares"], ndim=1)
-        if not counts.size == sums.size == squares.size:
-            raise InvalidValueError(
-                "counts, sums and squares must have one entry per action each, got "
-                f"{counts.size}, {sums.size} and {squares.size}."
-            )
-        if (counts != np.floor(counts)).any() or counts.min() < 0 or squares.min() < 0:
-            raise InvalidValueError(
-                "counts must be non-negative integers and squares non-negative, got "
-                f"{describe(data['counts'])} and {describe(data['squares'])}."
-            )
-        return cls._of(counts.astype(np.intp), sums, squares)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ArmStatistics) and self.to_dict() == other.to_dict()
-
-    def __repr__(self) -> str:
-        return f"ArmStatistics(dim={self.dim}, replications={self.replications})"
+def _cholesky(matrices: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of each matrix, (n, dim, dim); 0 where it has none."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrices), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            return np.zeros_like(matrices)
+        return np.concatenate([_cholesky(matrix[None]) for matrix in matrices])

@@ -4,16 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from sparsebandits.estimation.least_squares import inverse_root
 from sparsebandits.validation import FloatArray, IntArray
+
+_SMALLEST_PIVOT = 1e-3
+"""Of the factor of V + P scaled to a unit diagonal; below, the sums have lost too much."""
 
 REFACTOR = 512
 """Rewards of one lane between two Cholesky factorisations."""
 
 _ROUNDING = 1e-12
 """The least number of degrees of freedom, which are positive but for rounding."""
-
-_SMALLEST_PIVOT = 1e-3
-"""Of a Cholesky factor of V + P scaled to a unit diagonal; below, the sums have lost too much."""
 
 
 class RidgeLanes:
@@ -118,12 +119,9 @@ class RidgeLanes:
         precision = self.gram[lanes]
         places = np.arange(self.prior.size)
         precision[:, places, places] += self.prior
-        scale = np.sqrt(precision[:, places, places])
-        lower = _cholesky(precision / scale[:, :, None] / scale[:, None, :])
-        sound = (lower[:, places, places] > _SMALLEST_PIVOT).all(axis=1)
-        if not sound.all():
-            lanes, lower, scale = lanes[sound], lower[sound], scale[sound]
-        root = np.swapaxes(np.linalg.inv(lower), 1, 2) / scale[:, :, None]
+        root, pivots = inverse_root(precision)
+        sound = pivots > _SMALLEST_PIVOT
+        lanes, root = lanes[sound], root[sound]
         self.root[lanes] = root
         projected = np.matmul(self.response[lanes][:, None, :], root)
         self.theta_hat[lanes] = np.matmul(root, np.swapaxes(projected, 1, 2))[:, :, 0]
@@ -156,13 +154,3 @@ class RidgeLanes:
         kept = (self.deviations(lanes) ** 2 * self.prior).sum(axis=1)
         freedom = np.maximum(self.counts[lanes] - self.prior.size + kept, _ROUNDING)
         return np.asarray(np.sqrt(self.squares[lanes] / freedom))
-
-
-def _cholesky(matrices: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of each matrix, (n, dim, dim); 0 where it has none."""
-    try:
-        return np.asarray(np.linalg.cholesky(matrices), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        if len(matrices) == 1:
-            return np.zeros_like(matrices)
-        return np.concatenate([_cholesky(one[None]) for one in matrices])

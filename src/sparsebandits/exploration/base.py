@@ -10,6 +10,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.validation import (
+    BoolArray,
     FloatArray,
     IntArray,
     as_integer,
@@ -221,6 +222,16 @@ class Basis(ABC):
                 f"Action k = {outside} of the basis, {_show(*self._action(outside))}, is outside "
                 f"{action_set!r}; shrink it, or use basis='standard', which stays inside."
             )
+
+    def fitting(self, current: ActionSet) -> BoolArray:
+        """Return which actions may be played on a set, (dim,), looking at a few rows at a time."""
+        step = max(1, _CHUNK_ENTRIES // self.dim)
+        parts = []
+        for start in range(0, self.dim, step):
+            rows = self._rows(start, min(start + step, self.dim))
+            usable = ~rows[:, ~current.available].any(axis=1)
+            parts.append(usable & np.asarray(current.contains(rows)))
+        return np.concatenate(parts)
 
     def _user_of(self, coordinate: int) -> int:
         """Return an action that uses the coordinate; there is one, because the actions span."""

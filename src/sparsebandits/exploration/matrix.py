@@ -1,4 +1,4 @@
-"""Any d actions that span, as a dense matrix factored once."""
+"""Any d actions that span, as a dense matrix inverted once."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from sparsebandits.validation import FloatArray, IntArray, as_array
 
 
 class MatrixBasis(Basis):
-    """The rows of a (d, d) matrix M, with its LU factors.
+    """The rows of a (d, d) matrix M, with its inverse.
 
     Parameters
     ----------
@@ -42,6 +42,7 @@ class MatrixBasis(Basis):
         labels = np.arange(len(self.matrix))
         super().__init__(name, spanning_singular_values(self.matrix[None], labels[None])[0])
         self._factors = scipy.linalg.lu_factor(self.matrix)
+        self._inverse = np.asarray(scipy.linalg.lu_solve(self._factors, np.eye(self.dim)))
 
     def _action(self, k: int) -> tuple[IntArray, FloatArray]:
         return np.arange(self.dim), self.matrix[k]
@@ -53,13 +54,13 @@ class MatrixBasis(Basis):
         return theta @ self.matrix.T
 
     def _estimate(self, means: FloatArray) -> FloatArray:
-        return np.asarray(scipy.linalg.lu_solve(self._factors, means.T)).T  # eqn:sparse-PEE-ols
+        # Row by row, so that an estimate does not depend on those beside it.
+        return np.asarray(np.einsum("ij,tj->ti", self._inverse, means))  # eqn:sparse-PEE-ols
 
     @property
     def coordinate_variance(self) -> FloatArray:
         """The squared length of each row of M^-1, because B^-1 = M^-1 M^-T."""
-        inverse = np.asarray(scipy.linalg.lu_solve(self._factors, np.eye(self.dim)))
-        return np.asarray((inverse**2).sum(axis=1))
+        return np.asarray((self._inverse**2).sum(axis=1))
 
     def _inverse_gram_columns(self, indices: IntArray) -> FloatArray:
         units = np.zeros((self.dim, indices.size))

@@ -3,11 +3,11 @@
 from sparsebandits.oracles.solution import BatchSolution, Solution
 from sparsebandits.oracles.sparse_argmax import (
     METHODS,
-    Method,
     choose_supports,
     sparse_argmax,
     sparse_argmax_batch,
 )
+from sparsebandits.oracles.sparse_oracle import SparseOracle
 from sparsebandits.oracles.submodularity import (
     approximation_ratio,
     certified_ratio,
@@ -18,8 +18,8 @@ from sparsebandits.oracles.submodularity import (
 __all__ = [
     "METHODS",
     "BatchSolution",
-    "Method",
     "Solution",
+    "SparseOracle",
     "approximation_ratio",
     "certified_ratio",
     "choose_supports",

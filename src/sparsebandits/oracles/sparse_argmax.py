@@ -1,6 +1,6 @@
 """Which H-sparse action earns most for this theta: one question, five ways to answer it."""
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from sparsebandits.validation import (
     describe,
 )
 
-Method = Literal["auto", "top-h", "greedy", "swap", "exact"]
-METHODS: tuple[str, ...] = get_args(Method)
+METHODS = ("auto", "top-h", "greedy", "swap", "exact")
 """The table of oracles: what contracts and the command line read."""
 
 _BLOCK = 2**14
@@ -33,7 +32,7 @@ def sparse_argmax(
     action_set: ActionSet,
     theta: Any,
     sparsity: int,
-    method: Method = "auto",
+    method: str = "auto",
     *,
     time_limit: float | None = None,
     runner_up: bool = False,
@@ -85,7 +84,7 @@ def sparse_argmax_batch(
     action_set: ActionSet,
     theta: Any,
     sparsity: int,
-    method: Method = "auto",
+    method: str = "auto",
     *,
     time_limit: float | None = None,
     runner_up: bool = False,
@@ -117,7 +116,7 @@ def sparse_argmax_batch(
 
 
 def choose_supports(
-    action_set: ActionSet, theta: FloatArray, sparsity: int, method: Method
+    action_set: ActionSet, theta: FloatArray, sparsity: int, method: str
 ) -> tuple[IntArray, FloatArray]:
     """Return what the gap test needs and no more: the supports and their gaps, unchecked.
 
@@ -141,7 +140,7 @@ def _blocks(rows: FloatArray) -> list[FloatArray]:
 
 
 def _supports(
-    action_set: ActionSet, rows: FloatArray, sparsity: int, method: Method
+    action_set: ActionSet, rows: FloatArray, sparsity: int, method: str
 ) -> tuple[IntArray, FloatArray]:
     if method == "top-h":
         return top_h_supports(action_set, rows, sparsity)
@@ -156,7 +155,7 @@ def _dispatch(
     action_set: ActionSet,
     rows: FloatArray,
     sparsity: int,
-    method: Method,
+    method: str,
     time_limit: float | None,
     runner_up: bool,
 ) -> BatchSolution:

@@ -86,7 +86,7 @@ def regret_bound(policy: PhasedPolicy, theta: FloatArray, horizon: int) -> float
             horizon, dim=X.dim, norm_bound=norm, theta_norm=theta_norm, h_1=h_1, delta=policy.delta
         )
         return float(bound)
-    supports, gaps = policy.verify(theta[None])
+    supports, gaps = policy.test.verify(theta[None])
     support = supports[0][supports[0] >= 0]
     # The threshold of APSEE-G is 2 L_X epsilon_c: its C_0 is that of a gap smaller by L_X.
     gap = float(gaps[0]) / (1.0 if policy.oracle == "top-h" else norm)

@@ -1,10 +1,8 @@
 """The paper's algorithms and the field's baselines: frozen policies, learners in a loop."""
 
-from sparsebandits.policies.adaptive import AdaptiveLearner, AdaptivePolicy
 from sparsebandits.policies.apsee import APSEE
 from sparsebandits.policies.apsee_compact import CompactAPSEEG
 from sparsebandits.policies.apsee_g import APSEEG
-from sparsebandits.policies.base import Decision, Learner, Policy
 from sparsebandits.policies.baselines import (
     CSAR,
     CUCB,
@@ -19,8 +17,9 @@ from sparsebandits.policies.baselines import (
     SupportElimination,
 )
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
-from sparsebandits.policies.phased import PhasedPolicy
-from sparsebandits.policies.table import POLICIES, REFERENCES, policy_from_dict
+from sparsebandits.policies.learner import Decision, Learner, Policy, ReferencePolicy
+from sparsebandits.policies.phased import CyclePolicy, PhasedPolicy
+from sparsebandits.policies.table import POLICIES, REFERENCES
 from sparsebandits.policies.thompson import SparseThompson
 from sparsebandits.policies.time_varying import TimeVaryingAPSEEG
 
@@ -34,11 +33,10 @@ __all__ = [
     "PEGE",
     "POLICIES",
     "REFERENCES",
-    "AdaptiveLearner",
-    "AdaptivePolicy",
     "Certificate",
     "Clairvoyant",
     "CompactAPSEEG",
+    "CyclePolicy",
     "Decision",
     "EpsilonGreedy",
     "ExploreThenCommit",
@@ -48,8 +46,8 @@ __all__ = [
     "Policy",
     "PosteriorCertificate",
     "RandomSparse",
+    "ReferencePolicy",
     "SparseThompson",
     "SupportElimination",
     "TimeVaryingAPSEEG",
-    "policy_from_dict",
 ]

@@ -40,15 +40,15 @@ class Certificate:
 
     locked: bool
     support: tuple[int, ...] | None
-    gap: float
-    threshold: float
-    cycle: int
-    replications: int
-    cycles_to_lock: float
-    steps_to_lock: float
-    sigma: float
-    confidence: str
-    confidence_scale: float
+    gap: float = math.nan
+    threshold: float = math.nan
+    cycle: int = 1
+    replications: int = 0
+    cycles_to_lock: float = math.nan
+    steps_to_lock: float = math.nan
+    sigma: float = math.nan
+    confidence: str = "none"
+    confidence_scale: float = 1.0
     warning: str | None = None
 
 

@@ -1,16 +1,19 @@
 """What rules that keep a ridge regression of all their data have in common."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
+from sparsebandits.policies.certificate import PosteriorCertificate
+from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.rule import Rule
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from sparsebandits.policies.adaptive import AdaptivePolicy
+_CONTRADICTION = 1e-6
+"""How far a saved estimate may be from its own equations, relative to their size."""
 
 
 def relative_prior(action_set: ActionSet, ridge: float) -> FloatArray:
@@ -29,12 +32,8 @@ def relative_prior(action_set: ActionSet, ridge: float) -> FloatArray:
 class RidgeRule(Rule):
     """A rule whose lanes learn by ridge least squares on every reward."""
 
-    posterior: RidgeLanes
-
-    def __init__(
-        self, policy: "AdaptivePolicy", lanes: int, prior: FloatArray, sigma: float | str
-    ) -> None:
-        super().__init__(lanes, policy.action_set.dim)
+    def __init__(self, policy: Policy, lanes: int, prior: FloatArray, sigma: float | str) -> None:
+        super().__init__(policy.action_set, policy.sparse_oracle, lanes)
         self.policy, self.sigma = policy, sigma
         self.posterior = RidgeLanes(lanes, prior)
 
@@ -42,7 +41,7 @@ class RidgeRule(Rule):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Take in one reward of each lane, or of the given distinct `lanes`."""
@@ -66,3 +65,48 @@ class RidgeRule(Rule):
     def arrays(self) -> dict[str, Any]:
         """Return the regression's arrays."""
         return self.posterior.arrays()
+
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned; refuse an estimate that contradicts its sums."""
+        super().restore(state, asked)
+        model, lane = self.posterior, 0
+        precision = model.gram[lane] + np.diag(model.prior)
+        root, theta, response = model.root[lane], model.theta_hat[lane], model.response[lane]
+        lengths = np.sqrt(np.diagonal(precision))
+        unit = precision / lengths / lengths[:, None]
+        # Both as backward errors, which stay small however ill-conditioned V + P is.
+        off_theta = np.abs(unit @ (theta * lengths) - response / lengths)
+        size = np.abs(unit) @ np.abs(theta * lengths) + np.abs(response / lengths)
+        scaled = root * lengths[:, None]
+        off_root = np.abs(unit @ (scaled @ scaled.T) - np.eye(self.dim)).max()
+        spread = float(np.linalg.norm(scaled) ** 2)
+        if (off_theta > _CONTRADICTION * size.max()).any() or off_root > _CONTRADICTION * spread:
+            raise InvalidValueError(
+                "state.theta_hat and state.root contradict the sums in state.gram and "
+                "state.response. Load an earlier copy."
+            )
+
+    def certificate(self, horizon: int | None, draws: int) -> PosteriorCertificate:
+        """Describe the posterior behind the next decision, by draws that depend on the data."""
+        model, theta = self.posterior, self.posterior.theta_hat[0].copy()
+        sigma, count = float(self.noise_scale()[0]), int(model.counts[0])
+        best = self.oracle.solve(theta, self.action_set)
+        probability = np.nan
+        if count:
+            normals = np.random.default_rng(count).standard_normal((draws, self.dim))
+            thetas = theta + sigma * (normals @ model.root[0].T)
+            actions = self.oracle.actions(np.concatenate([theta[None], thetas]), self.action_set)
+            probability = float(((actions[1:] != 0) == (actions[0] != 0)).all(axis=1).mean())
+        return PosteriorCertificate(
+            locked=self.support_in(0) is not None,
+            support=self.support_in(0),
+            gap=best.gap,
+            cycle=count + 1,
+            replications=count,
+            sigma=sigma,
+            theta_hat=theta,
+            deviation=sigma * model.deviations()[0],
+            best_support=best.support,
+            probability=probability,
+            draws=draws if count else 0,
+        )

@@ -1,7 +1,7 @@
 """A decision rule for many learners at once: each a lane of the same arrays.
 
-A policy that decides anew at every step is written once, as a rule over lanes. A learner runs it
-with one lane, the simulator with one lane per trial; a lane has the same bits in both.
+A policy is written once, as a rule over lanes. A learner runs it with one lane, the simulator with
+one lane per trial; a lane has the same bits in both.
 """
 
 from abc import ABC, abstractmethod
@@ -12,10 +12,14 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation import RidgeLanes
+from sparsebandits.oracles import SparseOracle
+from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
 
 Draw = Callable[[np.random.Generator, FloatArray], None]
+
+EXPLOIT = -1
+"""The pull of a choice that was made to earn."""
 
 
 def normals(rng: np.random.Generator, out: FloatArray) -> None:
@@ -57,27 +61,41 @@ class Tape:
 class Rule(ABC):
     """How the lanes of a policy choose and learn.
 
+    Parameters
+    ----------
+    action_set : ActionSet
+        X, the policy's own set.
+    oracle : SparseOracle
+    lanes : int
+
     Attributes
     ----------
-    lanes : int
-    exploring : (lanes,) bool array
-        Whether the last choice of each lane was made to learn rather than to earn.
-    posterior : RidgeLanes or None
-        The regression behind the choices, where there is one.
+    explorations : int
+        How many numbers explorations may have.
+    pulls : (lanes,) int array
+        What the last choice of each lane was made for: `EXPLOIT` to earn, else to learn, by the
+        number of the exploration where they are numbered, and by 0 where they are not.
     """
 
-    posterior: RidgeLanes | None = None
-
-    commits: ClassVar[bool] = False
+    commits: bool = False
     """Whether a lane can commit to a support for good."""
 
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0}
     """The least value that a saved array may have, by its name; 0 for integers not named."""
 
-    def __init__(self, lanes: int, dim: int) -> None:
-        self.lanes, self.dim = lanes, dim
+    def __init__(self, action_set: ActionSet, oracle: SparseOracle, lanes: int) -> None:
+        self.action_set, self.oracle = action_set, oracle
+        self.lanes, self.dim = lanes, action_set.dim
         self.everyone = np.arange(lanes)
-        self.exploring: BoolArray = np.zeros(lanes, dtype=np.bool_)
+        self.explorations = 1
+        self.pulls: IntArray = np.full(lanes, EXPLOIT)
+
+    @property
+    def exploring(self) -> BoolArray:
+        """Whether the last choice of each lane was made to learn rather than to earn, (lanes,)."""
+        return np.asarray(self.pulls != EXPLOIT)
+
+    # ------------------------------------------------------------------ choose and learn
 
     @abstractmethod
     def choose(self, current: ActionSet) -> FloatArray:
@@ -91,7 +109,7 @@ class Rule(ABC):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Take in one reward of each lane, or of the given distinct `lanes`.
@@ -100,8 +118,8 @@ class Rule(ABC):
         ----------
         actions : (n, dim)
         rewards : (n,)
-        exploring : (n,)
-            What `exploring` was when the action was chosen.
+        pulls : (n,)
+            What `pulls` was when the action was chosen.
         lanes : (n,), optional
         """
 
@@ -110,14 +128,25 @@ class Rule(ABC):
 
         Logged pairs count as explorations.
         """
-        explored = np.ones(1, dtype=np.bool_)
+        explored = np.zeros(1, dtype=np.intp)
         for action, reward in zip(actions, rewards, strict=True):
             self.learn(action[None], np.array([reward]), explored)
+
+    # ------------------------------------------------------------------ what is known
 
     @property
     @abstractmethod
     def estimate(self) -> FloatArray | None:
-        """theta_hat of each lane, (lanes, dim); None while there is none."""
+        """theta_hat of each lane, (lanes, dim), nan in lanes without; None while there is none."""
+
+    @property
+    def estimate_in_use(self) -> FloatArray | None:
+        """The estimate behind the last choice of each lane."""
+        return self.estimate
+
+    def cycle_of(self, lane: int) -> int | None:
+        """Return c, the cycle of a lane's last choice; None where there are no cycles."""
+        return None
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return the noise level that each lane reckons with; nan where it needs none."""
@@ -127,20 +156,42 @@ class Rule(ABC):
         """Return the support that a lane has committed to; None where it has not."""
         return None
 
+    def certificate(self, horizon: int | None, draws: int) -> Certificate:
+        """Return what is known in the only lane; rules with a posterior say more."""
+        estimate = self.estimate
+        theta = None if estimate is None else estimate[0].copy()
+        best = None if theta is None else self.oracle.solve(theta, self.action_set)
+        return PosteriorCertificate(
+            locked=self.support_in(0) is not None,
+            support=self.support_in(0),
+            gap=np.nan if best is None else best.gap,
+            sigma=float(self.noise_scale()[0]),
+            theta_hat=theta,
+            best_support=None if best is None else best.support,
+        )
+
+    # ------------------------------------------------------------------ one lane, saved
+
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
         """Return every array that changes, by name; the first axis is the lane."""
-
-    # ------------------------------------------------------------------ one lane, saved
 
     def state(self) -> dict[str, Any]:
         """Return the only lane, JSON-safe."""
         return {name: array[0].tolist() for name, array in self.arrays().items()}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` returned."""
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
         for name, array in self.arrays().items():
             array[0] = self._read(name, state[name], array)
+
+    def check_pull(self, action: FloatArray, pull: int) -> None:
+        """Refuse a saved open decision that this rule cannot have made."""
+        if pull >= self.explorations:
+            raise InvalidValueError(
+                f"state.open must name explorations in 0..{self.explorations - 1}, or {EXPLOIT} "
+                f"for none, got {pull}."
+            )
 
     def _read(self, name: str, given: Any, array: Any) -> Any:
         """Return what was saved of one array, checked."""
@@ -162,8 +213,8 @@ class Rule(ABC):
             raise InvalidValueError(
                 f"state.{name} must lie in {least:g}..{largest:g}, got {describe(given)}."
             )
-        if name == "gram" and not _can_be_gram(value):
-            raise InvalidValueError(f"state.gram must be a sum of x x', got {describe(given)}.")
+        if name in ("gram", "moments") and not _can_be_gram(value):
+            raise InvalidValueError(f"state.{name} must be a sum of x x', got {describe(given)}.")
         return value
 
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from sparsebandits.estimation import as_sigma
-from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SparseThompson(AdaptivePolicy):
+class SparseThompson(Policy):
     r"""Thompson samples, each climbed one step to optimism; the best index is played, and held.
 
     Anytime: no horizon, no gap, no tuning, sigma unknown. Ridge least squares on all rewards gives
@@ -68,8 +68,7 @@ class SparseThompson(AdaptivePolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "sigma", as_sigma(self.sigma))
-        object.__setattr__(self, "guarantee", bool(self.guarantee))
+        self._set_plain(sigma=as_sigma(self.sigma), guarantee=bool(self.guarantee))
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> ThompsonRule:
         """Return the decision rule with one lane per generator."""

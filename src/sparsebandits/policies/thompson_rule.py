@@ -1,17 +1,15 @@
 """How SparseThompson decides, for many lanes at once."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import Tape, normals
+from sparsebandits.policies.rule import EXPLOIT, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sparsebandits.policies.adaptive import AdaptivePolicy
 
 _TINY = 1e-300
 
@@ -33,7 +31,7 @@ class ThompsonRule(RidgeRule):
 
     def __init__(
         self,
-        policy: "AdaptivePolicy",
+        policy: Policy,
         generators: Sequence[np.random.Generator],
         block: int,
         sigma: float | str,
@@ -42,6 +40,7 @@ class ThompsonRule(RidgeRule):
         # Without any noise the posterior of a known sigma = 0 would have no width to explore.
         known = sigma if sigma != 0 else "estimate"
         super().__init__(policy, lanes, relative_prior(policy.action_set, self.ridge), known)
+        self.explorations = dim
         self._tape = Tape(generators, dim * self.samples, block, normals)
         self.held = np.zeros((lanes, dim))
         self.left = np.zeros(lanes, dtype=np.intp)
@@ -52,9 +51,9 @@ class ThompsonRule(RidgeRule):
         """Return the regression's arrays, and the decision that is held."""
         return {**super().arrays(), "held": self.held, "left": self.left}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned."""
-        super().restore(state)
+        super().restore(state, asked)
         self._current = None
 
     def choose(self, current: ActionSet) -> FloatArray:
@@ -184,10 +183,11 @@ class FlooredThompsonRule(ThompsonRule):
         floor = self.rate * (self.posterior.counts + 1.0) ** power
         doubt = self.posterior.deviations() ** 2 * reach**2
         axis = doubt.argmax(axis=1)
-        self.exploring = doubt[self.everyone, axis] * floor > 1
         actions = super().choose(current)
-        forced = np.flatnonzero(self.exploring)
+        forced = np.flatnonzero(doubt[self.everyone, axis] * floor > 1)
+        self.pulls = np.full(self.lanes, EXPLOIT)
         if forced.size:
+            self.pulls[forced] = axis[forced]
             actions = actions.copy()
             actions[forced] = 0.0
             actions[forced, axis[forced]] = reach[axis[forced]]

@@ -1,12 +1,11 @@
-"""Policies that decide at every step, all trials side by side: one lane of arrays per trial."""
+"""Any policy, all trials side by side: its rule with one lane of arrays per trial."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from sparsebandits.environments import LinearEnvironment
-from sparsebandits.policies import AdaptivePolicy
-from sparsebandits.policies.adaptive import SIMULATION_BLOCK
+from sparsebandits.policies import Policy
 from sparsebandits.policies.rule import InformedRule, Rule
 from sparsebandits.simulation.late import Mailbox
 from sparsebandits.simulation.record import Recorder, found_share
@@ -15,6 +14,9 @@ from sparsebandits.simulation.streams import Stream, learner_seed, stream
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _NOISE_BLOCK = 1024
+
+_DRAWS_AHEAD = 64
+"""Rows of random numbers that are drawn ahead for each lane."""
 
 _PROGRESS = 64
 """Steps between two reports of progress."""
@@ -60,8 +62,8 @@ class _ItemNoise:
         return np.array([self._noise.draw(rng, self._dim) for rng in self._generators])
 
 
-_Parcel = tuple[FloatArray, float, bool]
-"""An action, its reward, and whether it was an exploration."""
+_Parcel = tuple[FloatArray, float, int]
+"""An action, its reward, and its pull."""
 
 
 def _deliver(
@@ -74,7 +76,7 @@ def _deliver(
     """Send off the rewards of this step, and tell those that arrive: in each lane one by one."""
     arrived = []
     for lane, box in enumerate(mailboxes):
-        box.post(step, (actions[lane], float(rewards[lane]), bool(rule.exploring[lane])))
+        box.post(step, (actions[lane], float(rewards[lane]), int(rule.pulls[lane])))
         arrived.append(box.arrivals(step))
     turn = 0
     while lanes := [lane for lane, parcels in enumerate(arrived) if len(parcels) > turn]:
@@ -82,14 +84,14 @@ def _deliver(
         rule.learn(
             np.array([action for action, _, _ in parcels]),
             np.array([reward for _, reward, _ in parcels]),
-            np.array([explored for _, _, explored in parcels]),
+            np.array([pull for _, _, pull in parcels]),
             np.array(lanes),
         )
         turn += 1
 
 
 def _record_locks(
-    policy: AdaptivePolicy,
+    policy: Policy,
     rule: Rule,
     theta: FloatArray,
     recorder: Recorder,
@@ -109,7 +111,7 @@ def _record_locks(
 
 
 def run_lanes(
-    policy: AdaptivePolicy,
+    policy: Policy,
     environment: LinearEnvironment,
     theta: FloatArray,
     benchmark: Benchmark,
@@ -120,7 +122,7 @@ def run_lanes(
 ) -> None:
     """Fill the recorder for all trials; theta is (trials, dim), numbers name their streams."""
     generators = [np.random.default_rng(learner_seed(seed, int(i))) for i in numbers]
-    rule: Rule = policy.rule(generators, SIMULATION_BLOCK)
+    rule: Rule = policy.rule(generators, _DRAWS_AHEAD)
     tapes = NoiseTapes(environment, seed, numbers)
     informed = rule if isinstance(rule, InformedRule) else None
     items = _ItemNoise(environment, seed, numbers) if informed is not None else None
@@ -130,7 +132,7 @@ def run_lanes(
     if environment.delay is not None:
         mailboxes = [Mailbox(environment, seed, int(i)) for i in numbers]
     sets = environment.action_sets
-    current = environment.action_set
+    current = policy.action_set  # equal to the environment's, where that is fixed
     if sets.is_fixed:
         best, wanted = benchmark.best(current, theta, policy.sparsity)
         recorder.optimum[:] = best
@@ -151,7 +153,7 @@ def run_lanes(
         hits += ((actions != 0) == wanted).all(axis=1)
         rewards = means + tapes.next(rule.exploring, actions)
         if mailboxes is None:
-            rule.learn(actions, rewards, rule.exploring)
+            rule.learn(actions, rewards, rule.pulls)
         else:
             _deliver(rule, mailboxes, step, actions, rewards)
         if informed is not None and items is not None:
@@ -159,7 +161,7 @@ def run_lanes(
         if recorder.steps[place] == step:
             recorder.regret[:, place] = total
             recorder.optimal_share[:, place] = hits / step
-            estimate = rule.estimate
+            estimate = rule.estimate_in_use
             if estimate is not None:
                 recorder.theta_error[:, place] = np.linalg.norm(estimate - theta, axis=1)
                 if recorder.overlap is not None:

@@ -8,14 +8,13 @@ import numpy as np
 
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError, InvalidTypeError
-from sparsebandits.policies import AdaptivePolicy, PhasedPolicy, Policy
+from sparsebandits.policies import Policy
+from sparsebandits.simulation.blockwise_engine import can_run, run_blockwise
 from sparsebandits.simulation.lanes_engine import run_lanes
-from sparsebandits.simulation.phased_engine import can_run, run_phased
 from sparsebandits.simulation.record import Recorder, Run, log_spaced_steps
 from sparsebandits.simulation.regret import Benchmark
-from sparsebandits.simulation.stepwise_engine import run_stepwise
 from sparsebandits.simulation.streams import Stream, stream
-from sparsebandits.validation import FloatArray, as_integer, describe
+from sparsebandits.validation import FloatArray, as_choice, as_integer, describe
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all), over all trials and policies."""
@@ -102,8 +101,8 @@ def simulate(
         Whether to record how much of the true support each estimate finds.
     first_trial : int
         The number of the first trial, to split one simulation over several calls.
-    engine : {"auto", "stepwise"}
-        "auto" takes the array engine that applies; "stepwise" always drives ask and tell.
+    engine : {"auto", "lanes"}
+        "auto" takes blocks of cycles at once where that applies; "lanes" goes step by step.
     progress : function of (done, total), optional
 
     Examples
@@ -121,6 +120,7 @@ def simulate(
     trials = as_integer("trials", trials, minimum=1)
     first_trial = as_integer("first_trial", first_trial, minimum=0)
     seed = as_integer("seed", seed, minimum=0)
+    as_choice("engine", engine, ("auto", "lanes"))
     measured = Benchmark(benchmark, alpha)
     steps = log_spaced_steps(horizon, points, checkpoints)
     for one in policies:
@@ -139,12 +139,8 @@ def simulate(
         started = time.perf_counter()
         theta = np.array([_draw(environment, seed, int(i), one.sparsity) for i in numbers])
         recorder = Recorder(steps, trials, track_support=track_support)
-        if engine == "auto" and isinstance(one, PhasedPolicy) and can_run(one, environment):
-            run_phased(one, environment, theta, measured, seed, numbers, recorder, advance)
-        elif engine == "auto" and isinstance(one, AdaptivePolicy):
-            run_lanes(one, environment, theta, measured, seed, numbers, recorder, advance)
-        else:
-            run_stepwise(one, environment, theta, measured, seed, numbers, recorder, advance)
+        run = run_blockwise if engine == "auto" and can_run(one, environment) else run_lanes
+        run(one, environment, theta, measured, seed, numbers, recorder, advance)
         label = _label(one, measured, int(steps[-1]), trials, seed)
         runs.append(recorder.finish(label, time.perf_counter() - started))
     return runs if several else runs[0]

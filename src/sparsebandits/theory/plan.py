@@ -96,7 +96,7 @@ def plan(
         _policy(action_set, sparsity, level, delta, made, seed, name) for name in CONFIDENCE
     ]
     theta = _draw(source, action_set, literal.sparsity, as_integer("seed", seed, minimum=0))
-    supports, gaps = literal.verify(theta)
+    supports, gaps = literal.test.verify(theta)
     if given is not None:
         gaps = np.full(theta.shape[0], given)
     low, median, high = (float(q) for q in np.quantile(gaps, _QUANTILES, method="inverted_cdf"))
@@ -176,10 +176,10 @@ def _lock(policy: PhasedPolicy, gap: float, gaps: FloatArray, cycles: int) -> Lo
     threshold = least = math.inf
     if cycles:
         tried = np.append(np.arange(1, min(cycles, _EARLY) + 1), cycles)
-        thresholds = sigma * policy.unit_threshold(tried)
+        thresholds = sigma * policy.test.unit_threshold(tried)
         threshold, least = float(thresholds[-1]), float(thresholds.min())
-    lock = cycles_to_lock(gap, policy.unit_threshold, sigma=sigma)
-    sure = cycles_to_lock(gap / 2, policy.unit_threshold, sigma=sigma)
+    lock = cycles_to_lock(gap, policy.test.unit_threshold, sigma=sigma)
+    sure = cycles_to_lock(gap / 2, policy.test.unit_threshold, sigma=sigma)
     passes = (gaps > least) | (np.isinf(gaps) & (cycles > 0))
     return LockPlan(
         confidence=policy.bound.name,
@@ -203,7 +203,7 @@ def _lemma_warmup(policy: PhasedPolicy, sigma: float, gap: float) -> float:
     if math.isinf(gap):
         return 0.0
     # The lemma is for 2 epsilon_c; a test against f epsilon_c is one with the gap 2/f times.
-    factor = float(policy.unit_threshold(1)) / _epsilon_c(policy, 1)
+    factor = float(policy.test.unit_threshold(1)) / _epsilon_c(policy, 1)
     h_1 = policy.exploration.h_1(sigma)
     c_0 = warmup_cycles(2 * gap / factor, h_1, policy.action_set.dim, policy.delta)
     return max(c_0, 0.0)

@@ -182,7 +182,7 @@ def top_h_locks(rng: np.random.Generator, quick: bool) -> list[Claim]:
     for case, run in zip(cases, runs, strict=True):
         hit = np.isfinite(run.locked_at)
         locked[case], wrong[case] = Share.of(hit), Share.of(hit & ~run.support_correct)
-    needed = cycles_to_lock(gap, policies[0].unit_threshold, sigma=SIGMA)
+    needed = cycles_to_lock(gap, policies[0].test.unit_threshold, sigma=SIGMA)
     setting = {"dim": dim, "sparsity": sparsity, "gap": gap, "sigma": SIGMA, "delta": DELTA}
     claims = []
     for case, label in (("paper", ""), ("pairwise", " (sharper)")):

@@ -8,9 +8,9 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
-from sparsebandits.policies.adaptive import ReferencePolicy
+from sparsebandits.policies.learner import ReferencePolicy
 from sparsebandits.policies.rule import InformedRule
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,8 +50,7 @@ class ClairvoyantRule(InformedRule):
     """The same actions at every step, as long as the set stays the same."""
 
     def __init__(self, policy: Clairvoyant, lanes: int) -> None:
-        super().__init__(lanes, policy.action_set.dim)
-        self.policy = policy
+        super().__init__(policy.action_set, policy.sparse_oracle, lanes)
         self._theta: FloatArray | None = None
         self._actions: FloatArray | None = None
         self._set: ActionSet | None = None
@@ -65,7 +64,7 @@ class ClairvoyantRule(InformedRule):
         if self._theta is None:
             raise CompositionError("Clairvoyant must be told theta* first; run it in simulate.")
         if self._actions is None or current is not self._set:
-            self._actions = self.policy.best_actions(self._theta, current)
+            self._actions = self.oracle.actions(self._theta, current)
             self._set = current
         return self._actions
 
@@ -73,7 +72,7 @@ class ClairvoyantRule(InformedRule):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Learn nothing: all is known."""

@@ -11,8 +11,8 @@ from sparsebandits.action_sets import ActionSet, Box
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
 from sparsebandits.estimation.checks import as_delta, as_non_negative
-from sparsebandits.policies.adaptive import AdaptivePolicy
-from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.rule import EXPLOIT, Rule
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _LAST_PHASE = 25
@@ -20,7 +20,7 @@ _LAST_PHASE = 25
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CSAR(AdaptivePolicy):
+class CSAR(Policy):
     r"""Combinatorial successive accepts and rejects: explore in phases until every arm is decided.
 
     Arm i is coordinate i of a box, played at its farther end e_i, so that it earns theta_i e_i; an
@@ -92,9 +92,11 @@ class CSAR(AdaptivePolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "sigma", as_sigma(self.sigma))
-        object.__setattr__(self, "delta", as_delta(self.delta))
-        object.__setattr__(self, "tolerance", as_non_negative("tolerance", self.tolerance))
+        self._set_plain(
+            sigma=as_sigma(self.sigma),
+            delta=as_delta(self.delta),
+            tolerance=as_non_negative("tolerance", self.tolerance),
+        )
 
     def check_set(self, current: ActionSet) -> None:
         """Refuse sets that are no box."""
@@ -140,8 +142,8 @@ class CSARRule(Rule):
 
     def __init__(self, policy: CSAR, lanes: int) -> None:
         box, dim = policy.action_set, policy.action_set.dim
-        super().__init__(lanes, dim)
-        self.policy = policy
+        super().__init__(policy.action_set, policy.sparse_oracle, lanes)
+        self.policy, self.explorations = policy, 2 * dim
         self._lower, self._upper = box.axis_reach()
         self._end = np.where(-self._lower > self._upper, self._lower, self._upper)
         self._delta, self._delta_sigma = split_delta(policy.delta, policy.sigma)
@@ -217,7 +219,7 @@ class CSARRule(Rule):
         if lanes.size:
             actions[lanes] = self._best(lanes, current)
         self.cursor[exploring] = chosen[exploring] + 1
-        self.exploring = exploring
+        self.pulls = np.where(exploring, chosen, EXPLOIT)
         return np.asarray(actions)
 
     def _is_own(self, current: ActionSet) -> bool:
@@ -239,14 +241,14 @@ class CSARRule(Rule):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Take in rewards of sets of the phase under way; others are of no use any more."""
         where = self.everyone if lanes is None else lanes
         played = actions != 0
         whole = (actions == np.where(played, self._values[where], 0.0)).all(axis=1)
-        useful = np.flatnonzero(exploring & whole & self._due[where].any(axis=1))
+        useful = np.flatnonzero((pulls != EXPLOIT) & whole & self._due[where].any(axis=1))
         if not useful.size:
             return
         where, played, earned = where[useful], played[useful], rewards[useful]
@@ -332,9 +334,9 @@ class CSARRule(Rule):
         names = ("accepted", "rejected", "theta", "phase", "cursor", "counts", "means", "squares")
         return {name: getattr(self, name) for name in names}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned, and lay out its phase anew."""
-        super().restore(state)
+        super().restore(state, asked)
         kept = int(self.accepted[0].sum())
         both = bool((self.accepted[0] & self.rejected[0]).any())
         phase = int(self.phase[0])

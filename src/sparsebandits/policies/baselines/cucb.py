@@ -8,9 +8,9 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.estimation.checks import as_non_negative
-from sparsebandits.policies.adaptive import ReferencePolicy
-from sparsebandits.policies.rule import InformedRule
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.policies.learner import ReferencePolicy
+from sparsebandits.policies.rule import EXPLOIT, InformedRule
+from sparsebandits.validation import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,7 +61,7 @@ class CUCB(ReferencePolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "sigma", as_non_negative("sigma", self.sigma))
+        self._set_plain(sigma=as_non_negative("sigma", self.sigma))
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "CUCBRule":
         """Return the decision rule with one lane per generator, none of which is used."""
@@ -73,8 +73,8 @@ class CUCBRule(InformedRule):
 
     def __init__(self, policy: CUCB, lanes: int) -> None:
         dim = policy.action_set.dim
-        super().__init__(lanes, dim)
-        self.policy = policy
+        super().__init__(policy.action_set, policy.sparse_oracle, lanes)
+        self._sigma = policy.sigma
         self.counts = np.zeros((lanes, dim), dtype=np.intp)
         self.means = np.zeros((lanes, dim))
         self.steps = np.zeros(lanes, dtype=np.intp)
@@ -86,18 +86,18 @@ class CUCBRule(InformedRule):
         theta = self.hopeful(lower, upper)
         exploring = unseen.any(axis=1)
         if not exploring.any():
-            self.exploring = exploring
-            return self.policy.best_actions(theta, current)
+            self.pulls = np.full(self.lanes, EXPLOIT)
+            return self.oracle.actions(theta, current)
         end = np.where(-lower > upper, lower, upper)
         towards = np.where(end != 0, 1 / np.where(end != 0, end, 1.0), 1.0)
         first = np.where(unseen, towards, 0.0)
-        actions = self.policy.best_actions(np.where(exploring[:, None], first, theta), current)
+        actions = self.oracle.actions(np.where(exploring[:, None], first, theta), current)
         # Some coordinates cannot be played, or not now: nobody waits for them.
         stuck = exploring & ~((actions != 0) & unseen).any(axis=1)
         if stuck.any():
             actions = actions.copy()
-            actions[stuck] = self.policy.best_actions(theta[stuck], current)
-        self.exploring = exploring & ~stuck
+            actions[stuck] = self.oracle.actions(theta[stuck], current)
+        self.pulls = np.where(exploring & ~stuck, 0, EXPLOIT)
         return actions
 
     def hopeful(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -109,7 +109,7 @@ class CUCBRule(InformedRule):
             How far each axis reaches.
         """
         logs = np.log(self.steps + 1.0)[:, None]
-        radius = self.policy.sigma * np.sqrt(6 * logs / np.maximum(self.counts, 1))
+        radius = self._sigma * np.sqrt(6 * logs / np.maximum(self.counts, 1))
         high, low = self.means + radius, self.means - radius
         downwards = (lower < 0) & ((upper <= 0) | (lower * low > upper * high))
         return np.asarray(np.where(downwards, low, high))
@@ -118,7 +118,7 @@ class CUCBRule(InformedRule):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Count the step; the reward says nothing that the outcomes do not."""
@@ -138,7 +138,7 @@ class CUCBRule(InformedRule):
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return sigma in each lane."""
-        return np.full(self.everyone[lanes].shape, self.policy.sigma)
+        return np.full(self.everyone[lanes].shape, self._sigma)
 
     def arrays(self) -> dict[str, Any]:
         """Return counts, means and steps."""

@@ -9,20 +9,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, action_set_from_dict
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
-from sparsebandits.exploration import Basis, basis_from_dict, make_basis
-from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
+from sparsebandits.policies.rule import EXPLOIT
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
     IntArray,
     as_array,
-    as_integer,
     as_number,
     as_theta,
+    describe,
 )
 
 LISTED_SUPPORTS = 20_000
@@ -35,7 +35,7 @@ _CHUNK = 2_000_000  # numbers held at once while the values of the supports are 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SupportElimination(AdaptivePolicy):
+class SupportElimination(ExploringPolicy):
     r"""Play b_1..b_d in phases of growing length; drop supports that are surely not the best.
 
     Phase m = 1, 2, ... plays every basis action n_m = ceil(growth^m) times, in rounds. From all
@@ -120,8 +120,6 @@ class SupportElimination(AdaptivePolicy):
 
     sigma: float | str = "estimate"
     delta: float = 0.05
-    basis: Any = "standard"
-    basis_seed: int = 0
     growth: float = 2.0
     exploit_exponent: float = 1.5
     refine: bool = False
@@ -132,13 +130,11 @@ class SupportElimination(AdaptivePolicy):
         plain: dict[str, Any] = {
             "sigma": as_sigma(self.sigma),
             "delta": float(self.delta),
-            "basis_seed": as_integer("basis_seed", self.basis_seed, minimum=0),
             "growth": as_number("growth", self.growth, positive=True),
             "exploit_exponent": as_number("exploit_exponent", self.exploit_exponent, positive=True),
             "refine": bool(self.refine),
         }
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
+        self._set_plain(**plain)
         if self.growth <= 1:
             raise InvalidValueError(
                 f"growth must be above 1, so that phases get longer, got {self.growth}; 2 is usual."
@@ -150,13 +146,6 @@ class SupportElimination(AdaptivePolicy):
                 f"{self.action_set.dim} and sparsity (H) = {self.sparsity}; it takes at most "
                 f"{LISTED_SUPPORTS}. Lower the sparsity, or use LinTS, which lists none."
             )
-        _ = self.exploration  # a basis that does not fit is refused now
-
-    @cached_property
-    def exploration(self) -> Basis:
-        """The basis b_1..b_d, checked against the set."""
-        rng = np.random.default_rng(self.basis_seed)
-        return make_basis(self.basis, self.action_set, self.sparsity, rng)
 
     @cached_property
     def supports(self) -> IntArray:
@@ -195,16 +184,6 @@ class SupportElimination(AdaptivePolicy):
         """Return the decision rule with one lane per generator; it draws nothing."""
         return SupportEliminationRule(self, len(generators))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description that `policy_from_dict` reads back."""
-        return {**super().to_dict(), "basis": self.exploration.to_dict()}
-
-    @classmethod
-    def _from_dict(cls, data: Mapping[str, Any]) -> "SupportElimination":
-        action_set = action_set_from_dict(data["action_set"])
-        basis = basis_from_dict(data["basis"])
-        return cls(**{**data, "action_set": action_set, "basis": basis})
-
 
 def _ceiling(logarithm: float, factor: int) -> int:
     """Return factor exp(logarithm), rounded up, or a number of steps that nobody will live to see.
@@ -233,7 +212,7 @@ class SupportEliminationRule(RidgeRule):
         dim, count = policy.action_set.dim, len(policy.supports)
         super().__init__(policy, lanes, relative_prior(policy.action_set, _RIDGE), policy.sigma)
         self._settings = policy
-        self._rows = policy.exploration.actions
+        self._rows, self.explorations = policy.exploration.actions, dim
         self._inverse = policy.exploration.estimate(np.eye(dim)).T  # M^-1
         # On which basis actions k the estimate of coordinate i depends, (i, k), beyond rounding.
         sizes = np.abs(self._inverse)
@@ -266,15 +245,24 @@ class SupportEliminationRule(RidgeRule):
         """Return the regression, the survivors and the statistics of the explorations."""
         return {**super().arrays(), **self._phase_arrays()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned."""
-        super().restore(state)
+        super().restore(state, asked)
         in_range = -1 <= self.chosen[0] < self.alive.shape[1] and self.phase[0] >= 1
         if not in_range or self.survivors[0] != self.alive[0].sum() or not self.survivors[0]:
             raise InvalidValueError(
                 f"state.alive, survivors, chosen and phase contradict each other: "
                 f"{int(self.alive[0].sum())} supports alive, survivors = {self.survivors[0]}, "
                 f"chosen = {self.chosen[0]}, phase = {self.phase[0]}. Load an earlier copy."
+            )
+
+    def check_pull(self, action: FloatArray, pull: int) -> None:
+        """Refuse an open decision that is no exploration of this basis."""
+        super().check_pull(action, pull)
+        if pull != EXPLOIT and (action != self._rows[pull]).any():
+            raise InvalidValueError(
+                f"state.open must hold the exploration actions that it names, got {pull} for "
+                f"{describe(action.tolist())}."
             )
 
     def support_in(self, lane: int) -> tuple[int, ...] | None:
@@ -310,7 +298,7 @@ class SupportEliminationRule(RidgeRule):
         explorers = np.flatnonzero(exploring)
         self.asked[explorers, arms[explorers]] += 1
         self.left[rest] = np.maximum(self.left[rest] - 1, 0)
-        self.exploring = exploring
+        self.pulls = np.where(exploring, arms, EXPLOIT)
         return np.asarray(actions)
 
     def _look_at(self, current: ActionSet) -> tuple[bool, BoolArray]:
@@ -396,14 +384,13 @@ class SupportEliminationRule(RidgeRule):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Take in one reward of each lane, or of the given distinct `lanes`."""
-        super().learn(actions, rewards, exploring, lanes)
-        explored = np.flatnonzero(exploring)
-        same = (actions[explored, None, :] == self._rows).all(axis=2)
-        explored, arms = explored[same.any(axis=1)], same.argmax(axis=1)[same.any(axis=1)]
+        super().learn(actions, rewards, pulls, lanes)
+        explored = np.flatnonzero(pulls != EXPLOIT)
+        arms = pulls[explored]
         where = explored if lanes is None else lanes[explored]
         here = (where, arms)
         self.told[here] += 1

@@ -9,9 +9,10 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.policies.baselines.pege import ExploringPolicy, longest_way
+from sparsebandits.policies.cycle_rule import longest_way
+from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import Tape, uniforms
+from sparsebandits.policies.rule import EXPLOIT, Tape, uniforms
 from sparsebandits.validation import FloatArray, as_number
 
 
@@ -69,9 +70,8 @@ class EpsilonGreedy(ExploringPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("rate", "power", "ridge"):
-            number = as_number(name, getattr(self, name), positive=True)
-            object.__setattr__(self, name, number)
+        names = ("rate", "power", "ridge")
+        self._set_plain(**{n: as_number(n, getattr(self, n), positive=True) for n in names})
         if self.power > 1:
             raise InvalidValueError(
                 f"power must lie in (0, 1], got {self.power}: beyond 1 the exploration would end."
@@ -98,24 +98,28 @@ class EpsilonGreedyRule(RidgeRule):
     ) -> None:
         prior = relative_prior(policy.action_set, policy.ridge)
         super().__init__(policy, len(generators), prior, "estimate")
+        self._rows, self.explorations = policy.exploration.actions, self.dim
         self._tape = Tape(generators, 2, block, uniforms)
         self._choices = np.zeros(self.lanes, dtype=np.intp)
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Explore with probability epsilon_t, or exploit."""
-        fitting = np.flatnonzero(self.policy.fitting(current))
+        fitting = np.arange(self.dim)
+        if current is not self.action_set:
+            fitting = np.flatnonzero(self.policy.exploration.fitting(current))
         draws = self._tape.next(self.everyone)
         # Every call serves all lanes, so t is the same in each of them.
         epsilon = self.policy.epsilon(int(self._choices[0]) + 1)
         explore = (draws[:, 0] < epsilon) & bool(fitting.size)
         actions = np.tile(longest_way(current), (self.lanes, 1))
         arms = fitting[(draws[explore, 1] * fitting.size).astype(np.intp)]
-        actions[explore] = self.policy.exploration_actions[arms]
+        actions[explore] = self._rows[arms]
         exploit = ~explore & (self.posterior.counts > 0)
         if exploit.any():
             actions[exploit] = self.policy.best_actions(self.posterior.theta_hat[exploit], current)
         self._choices += 1
-        self.exploring = explore
+        self.pulls = np.full(self.lanes, EXPLOIT)
+        self.pulls[explore] = arms
         return actions
 
     def arrays(self) -> dict[str, Any]:

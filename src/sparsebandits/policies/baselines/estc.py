@@ -1,7 +1,7 @@
 """ESTC (Hao, Lattimore & Wang 2020): explore the sparsity, then commit to the Lasso's action."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation import as_sigma
+from sparsebandits.estimation import GramLanes, as_sigma
 from sparsebandits.estimation.lasso import published_lasso, scaled_lasso
-from sparsebandits.policies.adaptive import AdaptivePolicy
-from sparsebandits.policies.rule import Rule, Tape, uniforms
+from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.rule import EXPLOIT, Rule, Tape, uniforms
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -24,7 +24,7 @@ from sparsebandits.validation import (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ESTC(AdaptivePolicy):
+class ESTC(Policy):
     r"""Explore until n_1 rewards are known, fit the Lasso once, play its best action for ever.
 
     For theta* with few non-zeros and d large: n_1 may be far below d, where least squares does not
@@ -87,8 +87,8 @@ class ESTC(AdaptivePolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "sigma", as_sigma(self.sigma))
-        object.__setattr__(self, "constant", as_number("constant", self.constant, positive=True))
+        constant = as_number("constant", self.constant, positive=True)
+        self._set_plain(sigma=as_sigma(self.sigma), constant=constant)
         if (self.horizon is None) == (self.exploration_steps is None):
             raise InvalidValueError(
                 f"ESTC needs either horizon or exploration_steps, got {self.horizon} and "
@@ -97,10 +97,10 @@ class ESTC(AdaptivePolicy):
             )
         for name in ("horizon", "exploration_steps"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, as_integer(name, getattr(self, name), minimum=1))
+                self._set_plain(**{name: as_integer(name, getattr(self, name), minimum=1)})
         if self.theta_sparsity is not None:
             number = as_integer("theta_sparsity", self.theta_sparsity, minimum=1)
-            object.__setattr__(self, "theta_sparsity", as_sparsity(number, self.action_set.dim))
+            self._set_plain(theta_sparsity=as_sparsity(number, self.action_set.dim))
 
     @property
     def explorations(self) -> int:
@@ -121,104 +121,98 @@ class ESTCRule(Rule):
     """Sums of the explorations, and the Lasso on them once there are n_1."""
 
     commits = True
-    least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "sigma": 0.0}
 
     def __init__(self, policy: ESTC, generators: Sequence[np.random.Generator], block: int) -> None:
         lanes, dim = len(generators), policy.action_set.dim
-        super().__init__(lanes, dim)
-        self.policy, self._wanted = policy, policy.explorations
+        super().__init__(policy.action_set, policy.sparse_oracle, lanes)
+        self._sigma, self._explorations = policy.sigma, policy.explorations
         lower, upper = policy.action_set.axis_reach()
         reach = np.maximum(-lower, upper)
         self._unit = 1 / np.where(reach > 0, reach, 1.0)
         self._tape = Tape(generators, dim, block, uniforms)
-        self.gram = np.zeros((lanes, dim, dim))
-        self.response = np.zeros((lanes, dim))
-        self.squares = np.zeros(lanes)
-        self.counts = np.zeros(lanes, dtype=np.intp)
+        self.sums = GramLanes(lanes, dim)
         self.theta = np.zeros((lanes, dim))
         self.sigma = np.zeros(lanes)
         self._settled: tuple[ActionSet, FloatArray] | None = None
 
+    @property
+    def _is_committed(self) -> BoolArray:
+        return np.asarray(self.sums.counts >= self._explorations)
+
     def choose(self, current: ActionSet) -> FloatArray:
         """Explore where fewer than n_1 rewards are known; play the commitment elsewhere."""
-        exploring = self.counts < self._wanted
-        if not exploring.any():
-            self.exploring = exploring
+        committed = self._is_committed
+        if committed.all():
             if self._settled is None or self._settled[0] is not current:
-                self._settled = (current, self.policy.best_actions(self.theta, current))
+                self._settled = (current, self.oracle.actions(self.theta, current))
+            self.pulls = np.full(self.lanes, EXPLOIT)
             return self._settled[1]
         theta = self.theta.copy()
-        lanes = np.flatnonzero(exploring)
+        lanes = np.flatnonzero(~committed)
         centred = 2 * self._tape.next(lanes) - 1
         # A draw of 0.5 is neither sign: it counts as positive.
         theta[lanes] = (centred + np.where(centred < 0, -1.0, 1.0)) * self._unit
-        actions = self.policy.best_actions(theta, current)
-        self.exploring = exploring
+        actions = self.oracle.actions(theta, current)
+        self.pulls = np.where(committed, EXPLOIT, 0)
         return actions
 
     def learn(
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Take in the rewards of explorations."""
-        if not exploring.any():
+        explored = pulls != EXPLOIT
+        if not explored.any():
             return
-        where = (self.everyone if lanes is None else lanes)[exploring]
-        played, earned = actions[exploring], rewards[exploring]
-        # The same sums, without a copy of every matrix.
-        rows: Any = slice(None) if lanes is None and exploring.all() else where
-        self.gram[rows] += played[:, :, None] * played[:, None, :]
-        self.response[rows] += played * earned[:, None]
-        self.squares[rows] += earned * earned
-        self.counts[rows] += 1
-        self._commit(where[self.counts[where] >= self._wanted])
+        where = (self.everyone if lanes is None else lanes)[explored]
+        self.sums.add(actions[explored], rewards[explored], where)
+        self._commit(where)
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once, as explorations."""
-        self.gram[0] += actions.T @ actions
-        self.response[0] += actions.T @ rewards
-        self.squares[0] += float(rewards @ rewards)
-        self.counts[0] += len(rewards)
-        self._commit(self.everyone[self.counts >= self._wanted])
+        self.sums.add_many(actions, rewards)
+        self._commit(self.everyone)
 
     def _commit(self, lanes: IntArray) -> None:
-        """Fit these lanes."""
+        """Fit those of these lanes that know enough."""
+        lanes = lanes[self._is_committed[lanes]]
         if not lanes.size:
             return
-        sums, counts = (self.gram[lanes], self.response[lanes]), self.counts[lanes].astype(float)
-        if isinstance(self.policy.sigma, str):
-            self.theta[lanes], self.sigma[lanes] = scaled_lasso(*sums, self.squares[lanes], counts)
+        gram, response = self.sums.gram(lanes), self.sums.response(lanes)
+        counts = self.sums.counts[lanes].astype(float)
+        if isinstance(self._sigma, str):
+            squares = self.sums.reward_squares(lanes)
+            self.theta[lanes], self.sigma[lanes] = scaled_lasso(gram, response, squares, counts)
         else:
-            self.sigma[lanes] = self.policy.sigma
-            self.theta[lanes] = published_lasso(*sums, counts, self.sigma[lanes])
+            self.sigma[lanes] = self._sigma
+            self.theta[lanes] = published_lasso(gram, response, counts, self.sigma[lanes])
         self._settled = None
 
     @property
     def estimate(self) -> FloatArray | None:
         """The Lasso of each lane; nan in lanes that have not committed."""
-        done = self.counts >= self._wanted
+        done = self._is_committed
         return np.where(done[:, None], self.theta, np.nan) if done.any() else None
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return the sigma behind the penalty; nan before the commitment."""
-        done = self.counts[lanes] >= self._wanted
-        return np.asarray(np.where(done, self.sigma[lanes], np.nan))
+        return np.asarray(np.where(self._is_committed[lanes], self.sigma[lanes], np.nan))
 
     def support_in(self, lane: int) -> tuple[int, ...] | None:
         """Return the support that a lane has committed to; None while it explores."""
-        if self.counts[lane] < self._wanted:
+        if not self._is_committed[lane]:
             return None
-        return self.policy.support_of(self.theta[lane])
+        return self.oracle.solve(self.theta[lane], self.action_set).support
 
     def arrays(self) -> dict[str, Any]:
-        """Return the sums and the fit."""
-        names = ("gram", "response", "squares", "counts", "theta", "sigma")
-        return {name: getattr(self, name) for name in names}
+        """Return the sums; the fit follows from them."""
+        return {name: getattr(self.sums, name) for name in ("moments", "lost", "counts")}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` returned."""
-        super().restore(state)
-        self._settled = None
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned, and fit it."""
+        super().restore(state, asked)
+        self.sums.look()
+        self._commit(self.everyone)

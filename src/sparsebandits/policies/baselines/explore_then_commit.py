@@ -1,14 +1,12 @@
 """Explore-then-commit with an H-sparse oracle: T^(2/3) steps of a basis, then one action."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-
-from sparsebandits.policies.baselines.pege import CycleRule, ExploringPolicy
+from sparsebandits.policies.cycle_rule import Cycle
+from sparsebandits.policies.phased import CyclePolicy, ExploringPolicy
 from sparsebandits.validation import as_integer
 
 FOREVER = 2**53
@@ -16,7 +14,7 @@ FOREVER = 2**53
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ExploreThenCommit(ExploringPolicy):
+class ExploreThenCommit(CyclePolicy, ExploringPolicy):
     """Play rounds of b_1..b_d, then for ever the oracle's action for the estimate made then.
 
     The exploration takes ceil(T^(2/3)) steps, rounded up to whole rounds, which balances what it
@@ -69,10 +67,10 @@ class ExploreThenCommit(ExploringPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "horizon", as_integer("horizon", self.horizon, minimum=1))
+        self._set_plain(horizon=as_integer("horizon", self.horizon, minimum=1))
         if self.exploration_steps is not None:
             steps = as_integer("exploration_steps", self.exploration_steps, minimum=1)
-            object.__setattr__(self, "exploration_steps", steps)
+            self._set_plain(exploration_steps=steps)
 
     @cached_property
     def rounds(self) -> int:
@@ -86,21 +84,16 @@ class ExploreThenCommit(ExploringPolicy):
         """Return m_c: nothing until the last round, and then for ever."""
         return 0 if cycle < self.rounds else FOREVER
 
-    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "CommitRule":
-        """Return the decision rule with one lane per generator; nothing is drawn from them."""
-        return CommitRule(self, self.exploitation_steps, len(generators), use_all_data=False)
-
-
-class CommitRule(CycleRule):
-    """The cycle rule with one exploitation that never ends."""
-
-    commits = True
-
-    def support_in(self, lane: int) -> tuple[int, ...] | None:
-        """Return the support that a lane has committed to; None while it explores."""
-        if self.left[lane] == 0:
-            return None
-        return self.policy.support_of(self.plan[lane])
+    @cached_property
+    def cycle(self) -> Cycle:
+        """The parts of the cycle: one exploitation that never ends."""
+        return Cycle(
+            action_set=self.action_set,
+            oracle=self.sparse_oracle,
+            schedule=self.exploitation_steps,
+            basis=self.exploration,
+            forever=True,
+        )
 
 
 def two_thirds_power(horizon: int) -> int:

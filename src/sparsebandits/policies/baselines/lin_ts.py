@@ -8,14 +8,14 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.estimation import as_sigma
-from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import Tape, normals
 from sparsebandits.validation import FloatArray, as_number
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LinTS(AdaptivePolicy):
+class LinTS(Policy):
     """theta ~ N(theta_hat, v^2 sigma^2 (V + ridge I)^-1) at every step, by Cholesky.
 
     Parameters
@@ -47,10 +47,11 @@ class LinTS(AdaptivePolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "sigma", as_sigma(self.sigma))
-        for name in ("scale", "ridge"):
-            number = as_number(name, getattr(self, name), positive=True)
-            object.__setattr__(self, name, number)
+        self._set_plain(
+            sigma=as_sigma(self.sigma),
+            scale=as_number("scale", self.scale, positive=True),
+            ridge=as_number("ridge", self.ridge, positive=True),
+        )
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "LinTSRule":
         """Return the decision rule with one lane per generator."""

@@ -12,11 +12,10 @@ from sparsebandits.action_sets import ActionSet, Box, Ellipsoid, FiniteSet, LpBa
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import as_sigma
 from sparsebandits.estimation.checks import as_delta
-from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import Tape, normals
 from sparsebandits.validation import (
-    BoolArray,
     FloatArray,
     IntArray,
     as_choice,
@@ -36,7 +35,7 @@ ANGLES = 720
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OFUL(AdaptivePolicy):
+class OFUL(Policy):
     r"""Optimism: play the x that maximises theta_hat·x + beta ||x||_{(V + ridge I)^-1}.
 
     That index is the largest theta·x over the confidence ellipsoid
@@ -113,8 +112,7 @@ class OFUL(AdaptivePolicy):
         }
         if self.theta_bound is not None:
             plain["theta_bound"] = as_number("theta_bound", self.theta_bound, positive=True)
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
+        self._set_plain(**plain)
         if self.sigma == 0 and self.radius != PROVEN:
             raise InvalidValueError(
                 f"radius={self.radius} is a multiple of sigma, and sigma=0 leaves no bonus at "
@@ -122,7 +120,7 @@ class OFUL(AdaptivePolicy):
             )
 
     def check_set(self, current: ActionSet) -> None:
-        """Refuse what `AdaptivePolicy` refuses, and sets whose extreme points cannot be listed."""
+        """Refuse what `Policy` refuses, and sets whose extreme points cannot be listed."""
         super().check_set(current)
         if self.maximiser == "enumerate":
             extreme_points(current, self.sparsity)
@@ -172,14 +170,14 @@ class OFULRule(RidgeRule):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Take in one reward of each lane, or of the given distinct `lanes`."""
         where: Any = slice(None) if lanes is None else lanes
         # det(A + x x') = det(A) (1 + x' A^-1 x): a sum of terms >= 0, which cannot cancel.
         self.log_det[where] += np.log1p(self.posterior.widths(actions, where))
-        super().learn(actions, rewards, exploring, lanes)
+        super().learn(actions, rewards, pulls, lanes)
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""

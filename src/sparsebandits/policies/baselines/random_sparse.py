@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.policies.adaptive import AdaptivePolicy
+from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.rule import Rule, Tape, normals
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RandomSparse(AdaptivePolicy):
+class RandomSparse(Policy):
     """A uniform support of H available coordinates, and the best response to a normal direction.
 
     The lower end of every comparison: a policy that does not beat it has learned nothing. Its
@@ -49,8 +49,7 @@ class RandomSparseRule(Rule):
     def __init__(
         self, policy: RandomSparse, generators: Sequence[np.random.Generator], block: int
     ) -> None:
-        super().__init__(len(generators), policy.action_set.dim)
-        self._sparsity = policy.sparsity
+        super().__init__(policy.action_set, policy.sparse_oracle, len(generators))
         self._tape = Tape(generators, self.dim + policy.sparsity, block, normals)
 
     def choose(self, current: ActionSet) -> FloatArray:
@@ -58,7 +57,7 @@ class RandomSparseRule(Rule):
         draws = self._tape.next(self.everyone)
         usable = np.flatnonzero(current.available)
         # The order of independent equal draws is uniform, and so are the H coordinates that lead.
-        order = draws[:, usable].argsort(axis=1)[:, : self._sparsity]
+        order = draws[:, usable].argsort(axis=1)[:, : self.oracle.sparsity]
         support = usable[order]
         direction = np.zeros((self.lanes, self.dim))
         direction[self.everyone[:, None], support] = draws[:, self.dim :][:, : support.shape[1]]
@@ -68,7 +67,7 @@ class RandomSparseRule(Rule):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
         """Learn nothing."""

@@ -1,8 +1,9 @@
-"""Phased policies over whole arrays of cycles: the time of drawing the exploration noise.
+"""The cycle over whole arrays of cycles: the time of drawing the exploration noise.
 
 The paper's estimator uses exploration rewards only, so theta_hat_c of every cycle follows from one
-cumulative sum of noise, before any action of the cycles is known. Gap tests, best responses and
-regret are then array operations over (trial, cycle).
+cumulative sum of rewards, before any action of the cycles is known. Gap tests, best responses and
+regret are then array operations over (trial, cycle). Estimates, locks and actions have the bits of
+`CycleRule`; the regret is summed up in another order.
 """
 
 from collections.abc import Callable
@@ -11,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebandits.environments import LinearEnvironment, Noise
+from sparsebandits.estimation.arms import added_squares
 from sparsebandits.exploration import Basis
-from sparsebandits.policies import PhasedPolicy
+from sparsebandits.policies import CyclePolicy, Policy
+from sparsebandits.policies.gap_test import GapTest
 from sparsebandits.policies.schedules import lengths
-from sparsebandits.simulation.record import Recorder
+from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, stream
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
@@ -26,18 +29,18 @@ _GROUP_CYCLES = 64
 """A group of trials is small enough for blocks of this many cycles."""
 
 
-def can_run(policy: object, environment: LinearEnvironment) -> bool:
-    """Whether the array engine applies: a phased policy that discards exploitation rewards."""
+def can_run(policy: Policy, environment: LinearEnvironment) -> bool:
+    """Whether this engine applies: a cycle on a fixed basis that discards exploitation rewards."""
     return (
-        isinstance(policy, PhasedPolicy)
-        and not policy.use_all_data
+        isinstance(policy, CyclePolicy)
+        and not (policy.cycle.keeps_all or policy.cycle.forever)
         and environment.action_sets.is_fixed
         and environment.delay is None
     )
 
 
-def run_phased(
-    policy: PhasedPolicy,
+def run_blockwise(
+    policy: Policy,
     environment: LinearEnvironment,
     theta: FloatArray,
     benchmark: Benchmark,
@@ -47,6 +50,7 @@ def run_phased(
     progress: Callable[[int], None],
 ) -> None:
     """Fill the recorder for all trials; theta is (trials, dim), numbers name their streams."""
+    assert isinstance(policy, CyclePolicy)
     size = max(1, _BLOCK // (_GROUP_CYCLES * policy.action_set.dim))
     for first in range(0, theta.shape[0], size):
         trials = np.arange(first, min(first + size, theta.shape[0]))
@@ -61,13 +65,15 @@ class _Block:
 
     cycles: IntArray  # (m,)
     lanes: IntArray  # (n,) positions within the group
+    estimates: FloatArray  # (n, m, d): theta_hat_c
     errors: FloatArray  # (n, m, d): theta_hat_c - theta*
+    squares: FloatArray | None  # (n, m): squared deviations within the actions
 
 
 class _Group:
     def __init__(
         self,
-        policy: PhasedPolicy,
+        policy: CyclePolicy,
         environment: LinearEnvironment,
         theta: FloatArray,
         benchmark: Benchmark,
@@ -77,35 +83,35 @@ class _Group:
     ) -> None:
         n, dim = theta.shape
         self.policy, self.theta, self.recorder, self.trials = policy, theta, recorder, trials
+        cycle = policy.cycle
+        assert cycle.basis is not None
+        self.basis, self.test, self.oracle = cycle.basis, cycle.test, cycle.oracle
+        self.schedule = cycle.schedule
         self.dim = dim
         self.horizon = int(recorder.steps[-1])
         self.noise = environment.noise
         self.generators = generators
-        self.noise_scale = _action_scales(self.noise, policy)
-        self.optimum, self.wanted = benchmark.best(policy.action_set, theta, policy.sparsity)
+        self.noise_scale = _action_scales(self.noise, self.basis)
+        self.optimum, self.best_support = benchmark.best(policy.action_set, theta, policy.sparsity)
         recorder.optimum[trials] = self.optimum
-        means = policy.exploration.predict(theta)
+        self.means = _mean_rewards(self.basis, theta)
         # Regret of the first k exploration actions of a cycle, k = 0..d.
         self.prefix = np.zeros((n, dim + 1))
-        np.cumsum(self.optimum[:, None] - means, axis=1, out=self.prefix[:, 1:])
+        np.cumsum(self.optimum[:, None] - self.means, axis=1, out=self.prefix[:, 1:])
         # How many of those use exactly the benchmark's support.
         self.prefix_hits = np.zeros((n, dim + 1), dtype=np.intp)
-        same = _same_supports(policy.exploration, self.wanted)
+        same = _same_supports(self.basis, self.best_support)
         np.cumsum(same, axis=1, out=self.prefix_hits[:, 1:])
         self.hits = np.zeros(n, dtype=np.intp)
-        self.noise_sums = np.zeros((n, dim))
-        self.noise_squares = np.zeros((n, dim)) if self.estimates_sigma else None
-        self.lock_cycle = np.full(n, np.iinfo(np.intp).max if policy.verifies else 0)
+        self.sums = np.zeros((n, dim))
+        estimates_sigma = self.test is not None and isinstance(self.test.sigma, str)
+        self.squares = np.zeros((n, dim)) if estimates_sigma else None
+        self.lock_cycle = np.full(n, 0 if self.test is None else np.iinfo(np.intp).max)
         self.supports = np.full((n, policy.sparsity), -1, dtype=np.intp)
         self.clock = np.zeros(n, dtype=np.intp)
         self.total = np.zeros(n)
         self.last_error = np.full((n, dim), np.nan)
         self.last_norm = np.full(n, np.nan)
-        self.within: FloatArray | None = None
-
-    @property
-    def estimates_sigma(self) -> bool:
-        return self.policy.verifies and isinstance(self.policy.sigma, str)
 
     def run(self, progress: Callable[[int], None]) -> None:
         first, lanes = 1, np.arange(self.trials.size)
@@ -121,31 +127,34 @@ class _Group:
             lanes = lanes[self.clock[lanes] < self.horizon]
 
     def _explore(self, cycles: IntArray, lanes: IntArray) -> _Block:
-        """Draw the noise of d pulls per cycle; means of all cycles so far; least squares."""
-        noise = np.empty((lanes.size, cycles.size, self.dim))
+        """Draw the rewards of d pulls per cycle; means of all cycles so far; least squares."""
+        rewards = np.empty((lanes.size, cycles.size, self.dim))
         for row, lane in enumerate(lanes):
-            self.noise.draw_into(self.generators[lane], noise[row])
+            self.noise.draw_into(self.generators[lane], rewards[row])
         if self.noise_scale is not None:
-            noise *= self.noise_scale
-        squares = None if self.noise_squares is None else np.cumsum(noise**2, axis=1)
-        np.cumsum(noise, axis=1, out=noise)
-        noise += self.noise_sums[lanes, None]
-        self.noise_sums[lanes] = noise[:, -1]
-        self.within = None
-        if squares is not None and self.noise_squares is not None:
-            squares += self.noise_squares[lanes, None]
-            self.noise_squares[lanes] = squares[:, -1]
-            # Sums of squared deviations within arms: the noise alone, its means removed.
-            self.within = (squares - noise**2 / cycles[:, None]).sum(axis=-1)
-        noise /= cycles[:, None]
-        # theta_hat_c = theta* + B^-1 sum_k b_k mean noise_k  # eqn:sparse-PEE-ols
-        return _Block(cycles, lanes, self.policy.exploration.estimate(noise))
+            rewards *= self.noise_scale
+        rewards += self.means[lanes, None]
+        given = None if self.squares is None else rewards.copy()
+        # One after the other, as a learner adds them.
+        rewards[:, 0] += self.sums[lanes]
+        sums = np.cumsum(rewards, axis=1, out=rewards)
+        self.sums[lanes] = sums[:, -1]
+        squares = None
+        if self.squares is not None and given is not None:
+            added = added_squares(cycles[:, None], given, sums)
+            added[:, 0] += self.squares[lanes]
+            np.cumsum(added, axis=1, out=added)
+            self.squares[lanes] = added[:, -1]
+            squares = added.sum(axis=-1)
+        sums /= cycles[:, None]
+        estimates = self.basis.estimate(sums)  # eqn:sparse-PEE-ols
+        return _Block(cycles, lanes, estimates, estimates - self.theta[lanes, None], squares)
 
     def _advance(self, block: _Block) -> None:
-        if self.policy.verifies:
-            self._lock(block)
+        if self.test is not None:
+            self._lock(block, self.test)
         earned_back, optimal = self._exploitation(block)
-        planned = lengths(self.policy.exploitation_steps, block.cycles)
+        planned = lengths(self.schedule, block.cycles)
         exploits = block.cycles >= self.lock_cycle[block.lanes, None]
         steps = np.where(exploits, planned, 0)  # (n, m)
         ends = self.clock[block.lanes, None] + np.cumsum(self.dim + steps, axis=1)
@@ -166,22 +175,22 @@ class _Group:
         self.last_error[block.lanes] = block.errors[:, -1]
         self.last_norm[block.lanes] = norms[:, -1]
 
-    def _lock(self, block: _Block) -> None:
+    def _lock(self, block: _Block, test: GapTest) -> None:
         """Find the first cycle whose gap test passes, for the trials not locked yet."""
         waiting = np.flatnonzero(self.lock_cycle[block.lanes] > block.cycles[-1])
         if not waiting.size:
             return
         lanes = block.lanes[waiting]
-        estimates = block.errors[waiting] + self.theta[lanes, None]
-        supports, gaps = self.policy.verify(estimates.reshape(-1, self.dim))
+        supports, gaps = test.verify(block.estimates[waiting].reshape(-1, self.dim))
         shape = (waiting.size, block.cycles.size)
-        sigma = self._sigma(block, waiting)
-        passed = self.policy.passes(gaps.reshape(shape), sigma, block.cycles)
+        squares = 0.0 if block.squares is None else block.squares[waiting]
+        sigma = test.sigma_bound(squares, self.dim * (block.cycles - 1), block.cycles)
+        passed = test.passes(gaps.reshape(shape), sigma, block.cycles)
         hit = np.flatnonzero(passed.any(axis=1))
         when = passed[hit].argmax(axis=1)
         self.lock_cycle[lanes[hit]] = block.cycles[when]
         self.supports[lanes[hit]] = supports.reshape(*shape, -1)[hit, when]
-        truth = self.policy.verify(self.theta[lanes[hit]])[0] if hit.size else supports[:0]
+        truth = test.verify(self.theta[lanes[hit]])[0] if hit.size else supports[:0]
         right = (self.supports[lanes[hit]] == truth).all(axis=1)
         in_time = self._record_locks(lanes[hit], block, when)
         self.recorder.support_correct[self.trials[lanes[hit]]] = right & in_time
@@ -192,12 +201,6 @@ class _Group:
         in_time = at <= self.horizon
         self.recorder.locked_at[self.trials[lanes]] = np.where(in_time, at, np.nan)
         return np.asarray(in_time)
-
-    def _sigma(self, block: _Block, rows: IntArray) -> FloatArray:
-        if self.within is None:
-            return self.policy.sigma_bound(0.0, 0, block.cycles)
-        freedom = self.dim * (block.cycles - 1)
-        return self.policy.sigma_bound(self.within[rows], freedom[None, :], block.cycles)
 
     def _exploitation(self, block: _Block) -> tuple[FloatArray, BoolArray]:
         """Regret of one exploitation step in each cycle, (n, m), and whether its support is best.
@@ -210,14 +213,14 @@ class _Group:
         if not rows.size:
             return regret, optimal
         lanes = block.lanes[rows]
-        estimates = block.errors[rows, places] + self.theta[lanes]
-        if self.policy.verifies:
-            actions, _ = self.policy.action_set.respond_on(estimates, self.supports[lanes])
+        estimates, action_set = block.estimates[rows, places], self.policy.action_set
+        if self.test is not None:
+            actions, _ = action_set.respond_on(estimates, self.supports[lanes])
         else:
-            actions = self.policy.choose(estimates)
+            actions = self.oracle.actions(estimates, action_set)
         earned = np.einsum("nd,nd->n", actions, self.theta[lanes])
         regret[rows, places] = self.optimum[lanes] - earned
-        optimal[rows, places] = ((actions != 0) == self.wanted[lanes]).all(axis=1)
+        optimal[rows, places] = ((actions != 0) == self.best_support[lanes]).all(axis=1)
         return regret, optimal
 
     def _record(
@@ -237,10 +240,10 @@ class _Group:
         last = int(np.searchsorted(grid, ends[-1], side="right"))
         if first == last:
             return
-        wanted = grid[first:last]
-        place = np.searchsorted(ends, wanted, side="left")
+        recorded = grid[first:last]
+        place = np.searchsorted(ends, recorded, side="left")
         starts = ends - self.dim - steps
-        offset = wanted - starts[place]
+        offset = recorded - starts[place]
         explored = np.minimum(offset, self.dim)
         before = totals[place] - self.prefix[lane, -1] - steps[place] * exploit_regret[place]
         exploited = np.maximum(offset - self.dim, 0) * exploit_regret[place]
@@ -263,13 +266,13 @@ class _Group:
         grid = self.recorder.steps
         first = int(np.searchsorted(grid, self.clock[lane], side="right"))
         last = int(np.searchsorted(grid, ends[-1], side="right"))
-        wanted = grid[first:last]
-        place = np.searchsorted(ends, wanted, side="left")
-        offset = wanted - (ends - self.dim - steps)[place]
+        recorded = grid[first:last]
+        place = np.searchsorted(ends, recorded, side="left")
+        offset = recorded - (ends - self.dim - steps)[place]
         before = hits[place] - self.prefix_hits[lane, -1] - steps[place] * optimal[place]
         explored = self.prefix_hits[lane, np.minimum(offset, self.dim)]
         exploited = np.maximum(offset - self.dim, 0) * optimal[place]
-        shares = (before + explored + exploited) / wanted
+        shares = (before + explored + exploited) / recorded
         self.recorder.optimal_share[self.trials[lane], first:last] = shares
 
     def _overlap(self, lane: int, errors: FloatArray) -> FloatArray:
@@ -277,20 +280,18 @@ class _Group:
         known = ~np.isnan(errors[:, 0])
         shares = np.full(errors.shape[0], np.nan)
         if known.any():
-            truth = self.policy.verify(self.theta[[lane]])[0][0]
-            found = self.policy.verify(self.theta[lane] + errors[known])[0]
-            shared = (found[:, :, None] == truth[truth >= 0]).any(axis=1).sum(axis=1)
-            shares[known] = shared / max(1, int((truth >= 0).sum()))
+            theta = self.theta[lane]
+            shares[known] = [found_share(self.policy, theta, theta + e) for e in errors[known]]
         return shares
 
 
-def _same_supports(basis: Basis, wanted: BoolArray) -> BoolArray:
-    """Return whether b_k uses exactly the coordinates wanted in a row, (n, dim)."""
+def _same_supports(basis: Basis, best: BoolArray) -> BoolArray:
+    """Return whether b_k uses exactly the coordinates of a row of `best`, (n, dim)."""
     if basis.dim**2 <= _BLOCK:
-        return np.asarray(((basis.actions != 0) == wanted[:, None, :]).all(axis=2))
-    # In high dimension, by the columns of M that are wanted: all b_k that use them, and no more.
-    same = np.zeros(wanted.shape, dtype=np.bool_)
-    for row, chosen in enumerate(wanted):
+        return np.asarray(((basis.actions != 0) == best[:, None, :]).all(axis=2))
+    # In high dimension, by the columns of M of that support: all b_k that use them, and no more.
+    same = np.zeros(best.shape, dtype=np.bool_)
+    for row, chosen in enumerate(best):
         places = np.flatnonzero(chosen)
         using = np.full(basis.dim, places.size > 0)
         for place in places:
@@ -302,9 +303,16 @@ def _same_supports(basis: Basis, wanted: BoolArray) -> BoolArray:
     return same
 
 
-def _action_scales(noise: Noise, policy: PhasedPolicy) -> FloatArray | None:
+def _mean_rewards(basis: Basis, theta: FloatArray) -> FloatArray:
+    """b_k·theta for every k, (n, dim), summed up as the step-by-step engine does."""
+    if basis.dim**2 > _BLOCK:
+        return basis.predict(theta)
+    rows = [np.broadcast_to(action, theta.shape) for action in basis.actions]
+    return np.stack([np.einsum("nd,nd->n", row, theta) for row in rows], axis=1)
+
+
+def _action_scales(noise: Noise, basis: Basis) -> FloatArray | None:
     """How the noise of each exploration action is scaled; None where it is not."""
-    basis = policy.exploration
     if not noise.depends_on_action:
         return None
     return np.array([float(noise.scale_of(basis.action(k))) for k in range(basis.dim)])

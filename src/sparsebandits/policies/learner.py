@@ -1,0 +1,405 @@
+"""Policies and learners: how to act, frozen; and a policy at work, by ask and tell."""
+
+import copy
+import math
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet, action_set_from_dict
+from sparsebandits.descriptions import as_fields
+from sparsebandits.errors import (
+    CompositionError,
+    InvalidTypeError,
+    InvalidValueError,
+    SparseBanditsError,
+)
+from sparsebandits.estimation.checks import LARGEST_REWARD, as_reward
+from sparsebandits.oracles import SparseOracle
+from sparsebandits.policies.certificate import Certificate
+from sparsebandits.policies.rule import EXPLOIT, Rule
+from sparsebandits.policies.saved_state import Played, read_body, read_decisions, sealed
+from sparsebandits.validation import (
+    FloatArray,
+    Support,
+    as_array,
+    as_choice,
+    as_integer,
+    as_sparsity,
+    as_theta,
+    describe,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """One action to play, and the id under which its reward is told.
+
+    Attributes
+    ----------
+    id : int
+        Unique within the learner, ascending.
+    action : (dim,) array
+        Read-only.
+    phase : str
+        "explore" or "exploit".
+    cycle : int
+        c, from 1; where there are no cycles, the number of the decision.
+    """
+
+    id: int
+    action: FloatArray
+    phase: str
+    cycle: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Policy(ABC):
+    """A frozen description of how to act; `start` makes a learner that acts.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+        X; the set meant when `ask` names no other.
+    sparsity : int
+        H.
+    oracle : str
+        How the best H-sparse action for a theta is found; "auto" is exact where that is cheap.
+    """
+
+    kind: ClassVar[str]
+    """The name of the policy in the table, in files and on the command line."""
+
+    table: ClassVar[dict[str, type["Policy"]]] = {}
+    """Every policy by its kind; filled by `policies.table`."""
+
+    action_set: ActionSet
+    sparsity: int
+    oracle: str = "auto"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.action_set, ActionSet):
+            raise InvalidTypeError(
+                f"action_set must be an action set such as sb.LpBall(dim=20), "
+                f"got {describe(self.action_set)}."
+            )
+        self._set_plain(sparsity=as_sparsity(self.sparsity, self.action_set.dim))
+        self.check_set(self.action_set)
+
+    def _set_plain(self, **values: Any) -> None:
+        """Replace parameters by what they were checked to be: NumPy's would not survive JSON."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def sparse_oracle(self) -> SparseOracle:
+        """The oracle with the policy's sparsity."""
+        return SparseOracle(self.sparsity, self.oracle)
+
+    def check_set(self, current: ActionSet) -> None:
+        """Refuse a set of another dimension, or one that the oracle does not cover."""
+        if not isinstance(current, ActionSet):
+            raise InvalidTypeError(f"action_set must be an action set, got {describe(current)}.")
+        if current.dim != self.action_set.dim:
+            raise InvalidValueError(
+                f"The set of this step must have dim {self.action_set.dim}, got {current.dim}."
+            )
+        self.sparse_oracle.check(current)
+
+    @abstractmethod
+    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:
+        """Return the decision rule with one lane per generator.
+
+        Parameters
+        ----------
+        generators : sequence of numpy.random.Generator
+        block : int
+            How many draws of each lane to make at once; it changes no bit of the choices.
+        """
+
+    def start(self, seed: int | None = None) -> "Learner":
+        """Make a learner at its first step. The same seed gives the same bits."""
+        return Learner(self, seed)
+
+    def best_actions(self, theta: FloatArray, current: ActionSet) -> FloatArray:
+        """Return the oracle's action on the current set for every row of theta, (n, dim)."""
+        return self.sparse_oracle.actions(theta, current)
+
+    def support_of(self, theta: FloatArray) -> tuple[int, ...]:
+        """Return the support that the policy would choose if it knew theta, (dim,)."""
+        known = as_theta(as_array("theta", theta, ndim=1), self.action_set.dim)
+        return self.sparse_oracle.solve(known, self.action_set).support
+
+    # ------------------------------------------------------------------ files
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-safe description that `Policy.from_dict` reads back."""
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"kind": self.kind, **data, "action_set": self.action_set.to_dict()}
+
+    @classmethod
+    def _from_fields(cls, data: dict[str, Any]) -> Self:
+        """Build a policy of this kind from what `to_dict` said of it."""
+        return cls(**{**data, "action_set": action_set_from_dict(data["action_set"])})
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> "Policy":
+        """Build the policy that `to_dict` described."""
+        given = as_fields("A policy", data)
+        kind = as_choice("kind", given.pop("kind", None), Policy.table)
+        try:
+            return Policy.table[kind]._from_fields(given)
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, SparseBanditsError):
+                raise
+            raise InvalidValueError(
+                f"The policy {kind!r} cannot be built from the keys {sorted(given)}: {error}."
+            ) from None
+
+
+class ReferencePolicy(Policy):
+    """A policy that is told more than rewards: a mark to measure learners by, for simulations.
+
+    Its rule is an `InformedRule`.
+    """
+
+    sees: ClassVar[str]
+    """What it is told that a learner is not, in words for tables and legends."""
+
+    def start(self, seed: int | None = None) -> "Learner":
+        """Refuse: a reference cannot be run on rewards alone."""
+        raise CompositionError(
+            f"{type(self).__name__} sees {self.sees}, so it runs in simulate and compare only. "
+            "Use SparseThompson to learn from rewards."
+        )
+
+
+class Learner:
+    """A policy at work: ask for an action, play it, tell its reward.
+
+    Many decisions may be open at once; rewards may come late, in any order, or never. A call that
+    is refused changes nothing. Calls from several threads are taken one at a time.
+
+    A learner is one lane of its policy's rule.
+    """
+
+    def __init__(self, policy: Policy, seed: int | None) -> None:
+        self.policy = policy
+        number = None if seed is None else as_integer("seed", seed, minimum=0)
+        self._rng = np.random.default_rng(number)
+        dim = policy.action_set.dim
+        try:
+            self._rule = policy.rule([self._rng])
+        except MemoryError:
+            raise CompositionError(
+                f"{type(policy).__name__} keeps matrices of {dim} x {dim} numbers, which do not "
+                "fit in memory. Use APSEE or CompactAPSEEG, which keep vectors."
+            ) from None
+        self._next_id = 1
+        self._open: dict[int, Played] = {}
+        self._lock = threading.RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+    # ------------------------------------------------------------------ ask and tell
+
+    def ask(self, available: Support = None, action_set: ActionSet | None = None) -> Decision:
+        """Return the next action.
+
+        Parameters
+        ----------
+        available : mask or indices, optional
+            Items that may be used now.
+        action_set : ActionSet, optional
+            X_t; the policy's own set if left out.
+        """
+        current = self.policy.action_set if action_set is None else action_set
+        if action_set is not None:
+            self.policy.check_set(action_set)
+        if available is not None:
+            current = current.restrict(available)
+        with self._lock:
+            generator = self._rng.bit_generator.state
+            try:
+                action = self._rule.choose(current)[0].copy()
+            except BaseException:
+                self._rng.bit_generator.state = generator
+                raise
+            action.setflags(write=False)
+            number, pull = self._next_id, int(self._rule.pulls[0])
+            self._open[number] = Played.of(action, pull)
+            self._next_id += 1
+            phase = "exploit" if pull == EXPLOIT else "explore"
+            return Decision(number, action, phase, self._rule.cycle_of(0) or number)
+
+    @property
+    def open_decisions(self) -> tuple[int, ...]:
+        """The ids whose reward has not been told."""
+        with self._lock:
+            return tuple(self._open)
+
+    def tell(self, decision: Decision | int, reward: float) -> None:
+        """Tell the reward of an open decision, by the decision or its id.
+
+        Refused without any change: an id that was never given out, one told before, and a reward
+        that is not a finite number.
+        """
+        with self._lock:
+            number = self._open_id(decision)
+            value = _as_float(reward)
+            if not math.isfinite(value):
+                raise InvalidValueError(
+                    f"reward must be finite, got {value}; drop the decision with forget({number}) "
+                    "if its reward is lost."
+                )
+            played = self._open[number]
+            earned = np.array([as_reward(value)])
+            _refuse_too_large("actions", played.values)
+            action = played.action(self._rule.dim)
+            self._rule.learn(action[None], earned, np.array([played.pull]))
+            del self._open[number]
+
+    def forget(self, decision: Decision | int) -> None:
+        """Close a decision whose reward will never come."""
+        with self._lock:
+            del self._open[self._open_id(decision)]
+
+    def warm_start(self, actions: Any, rewards: Any) -> None:
+        """Learn from logged (action, reward) pairs of shapes (n, dim) and (n,).
+
+        They should not have been chosen by looking at their own rewards: no guarantee survives
+        that.
+        """
+        played = as_array("actions", actions, ndim=2)
+        earned = as_array("rewards", rewards, ndim=1)
+        dim = self.policy.action_set.dim
+        if played.shape != (earned.size, dim):
+            raise InvalidValueError(
+                f"actions must have shape (n, {dim}) and rewards (n,), got {played.shape} "
+                f"and {earned.shape}."
+            )
+        _refuse_too_large("actions and rewards", played, earned)
+        with self._lock:
+            self._rule.learn_many(played, earned)
+
+    def _open_id(self, decision: Decision | int) -> int:
+        number = decision.id if isinstance(decision, Decision) else decision
+        # True and 1.0 equal the id 1 and are none.
+        is_id = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        if is_id and number in self._open:
+            return int(number)
+        if is_id and 0 < number < self._next_id:
+            raise InvalidValueError(
+                f"Decision {number} is closed: its reward was told before, or it was forgotten. "
+                "Tell each reward once."
+            )
+        raise InvalidValueError(
+            f"Decision {describe(number)} is unknown to this learner; tell the id that ask() "
+            "returned."
+        )
+
+    # ------------------------------------------------------------------ what is known
+
+    @property
+    def theta_hat(self) -> FloatArray | None:
+        """The estimate from the rewards told so far, (dim,); None while there is none."""
+        with self._lock:
+            return _only_lane(self._rule.estimate)
+
+    @property
+    def estimate_in_use(self) -> FloatArray | None:
+        """The estimate behind the last decision; None before the first estimate."""
+        with self._lock:
+            return _only_lane(self._rule.estimate_in_use)
+
+    @property
+    def support(self) -> tuple[int, ...] | None:
+        """The support that is locked; None until then, and where the policy never commits."""
+        with self._lock:
+            return self._rule.support_in(0)
+
+    def certificate(self, horizon: int | None = None, draws: int = 200) -> Certificate:
+        """Say how sure the learner is, and whether that can change within `horizon` more steps.
+
+        With a gap test: where it stands. With a posterior: the share of draws from it whose best
+        support is that of the estimate, one oracle call each; the draws depend on the data alone
+        and do not move the learner's generator.
+        """
+        steps = None if horizon is None else as_integer("horizon", horizon, minimum=1)
+        with self._lock:
+            return self._rule.certificate(steps, as_integer("draws", draws, minimum=1))
+
+    # ------------------------------------------------------------------ save and load
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole state, JSON-safe: the learner read back continues bit for bit."""
+        with self._lock:
+            state = {
+                **self._rule.state(),
+                "next_id": self._next_id,
+                "open": [[number, *played.to_list()] for number, played in self._open.items()],
+                "generator": copy.deepcopy(self._rng.bit_generator.state),
+            }
+        return sealed(self.policy.to_dict(), state)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> "Learner":
+        """Rebuild a learner from `to_dict`; unknown, damaged or contradictory state is refused."""
+        policy, state = read_body(data)
+        learner = Policy.from_dict(policy).start(0)
+        learner._restore(state)
+        return learner
+
+    def _restore(self, state: Any) -> None:
+        expected = {*self._rule.state(), "next_id", "open", "generator"}
+        if not isinstance(state, Mapping) or set(state) != expected:
+            raise InvalidValueError(
+                f"state must have the keys {', '.join(sorted(expected))}, got "
+                f"{describe(sorted(state) if isinstance(state, Mapping) else state)}."
+            )
+        self._next_id, self._open = read_decisions(state, self.policy.action_set.dim)
+        try:
+            self._rng.bit_generator.state = state["generator"]
+        except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+            raise InvalidValueError(
+                f"state.generator is not the state of a generator: {error}."
+            ) from None
+        self._rule.restore(dict(state), self._next_id - 1)
+        for played in self._open.values():
+            self._rule.check_pull(played.action(self._rule.dim), played.pull)
+
+
+def _only_lane(estimate: FloatArray | None) -> FloatArray | None:
+    if estimate is None or np.isnan(estimate[0]).any():
+        return None
+    return np.array(estimate[0])
+
+
+def _refuse_too_large(name: str, *arrays: FloatArray) -> None:
+    largest = max(float(np.abs(array).max(initial=0.0)) for array in arrays)
+    if largest >= LARGEST_REWARD:
+        raise InvalidValueError(
+            f"{name} must be smaller than {LARGEST_REWARD:g} in size to be learned from, got "
+            f"{largest:g}; change the unit."
+        )
+
+
+def _as_float(reward: Any) -> float:
+    """Return a reward as a float; text is refused even where it could be read as a number."""
+    if not isinstance(reward, (str, bytes, bytearray)):
+        try:
+            return float(reward)
+        except OverflowError:
+            return math.inf
+        except (TypeError, ValueError):
+            pass
+    raise InvalidTypeError(f"reward must be a number, got {describe(reward)}.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import sparsebandits as sb
-from sparsebandits.policies import POLICIES, AdaptivePolicy, Decision, Learner, Policy
+from sparsebandits.policies import POLICIES, Decision, Learner, Policy
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import CASES as SETS
@@ -49,11 +49,11 @@ def moving(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.TimeVa
     return sb.TimeVaryingAPSEEG(action_set=chosen, **{"sparsity": 2, "sigma": SIGMA, **keywords})
 
 
-def adaptive(kind: str, action_set: sb.ActionSet | None = None, **keywords: Any) -> AdaptivePolicy:
+def adaptive(kind: str, action_set: sb.ActionSet | None = None, **keywords: Any) -> Policy:
     """A policy that decides anew at every step, by its name in the table."""
     chosen = sb.LpBall(DIM) if action_set is None else action_set
     policy = POLICIES[kind](action_set=chosen, **{"sparsity": 2, **keywords})
-    assert isinstance(policy, AdaptivePolicy)
+    assert isinstance(policy, Policy)
     return policy
 
 
@@ -241,7 +241,7 @@ def used(policy: Policy, plays: Iterable[Play]) -> list[Play]:
 
 def prior_of(policy: Policy) -> FloatArray | None:
     """The diagonal of P of a policy that keeps a ridge regression of all rewards."""
-    if not isinstance(policy, AdaptivePolicy):
+    if not isinstance(policy, Policy):
         return None
     rule = policy.rule([np.random.default_rng(0)])
     return rule.posterior.prior if isinstance(rule, RidgeRule) else None
@@ -249,7 +249,7 @@ def prior_of(policy: Policy) -> FloatArray | None:
 
 def can_commit(policy: Policy) -> bool:
     """Whether the support can become final."""
-    if isinstance(policy, AdaptivePolicy):
+    if isinstance(policy, Policy):
         return policy.rule([np.random.default_rng(0)]).commits
     return isinstance(policy, (sb.APSEE, sb.APSEEG))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies import AdaptiveLearner, Decision
+from sparsebandits.policies import Decision, Learner
 from tests.policies.examples import (
     CASE_IDS,
     DIM,
@@ -71,7 +71,7 @@ def test_adaptive_policies_act_on_the_set_of_the_step(make: Make) -> None:
     """Other sets and masks on top of them, and back to the policy's own."""
     policy = make()
     learner = policy.start(seed=0)
-    assert isinstance(learner, AdaptiveLearner)
+    assert isinstance(learner, Learner)
     others: list[sb.ActionSet] = [box(-0.3), box(0.0).restrict([1, 2, 3]), policy.action_set]
     if policy.kind != "csar":
         others += [ellipsoid(), sb.LpBall(DIM, radius=0.2), slates(), ellipsoid().restrict([0, 3])]

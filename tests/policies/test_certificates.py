@@ -50,9 +50,9 @@ def test_the_predicted_cycle_is_the_one_that_locks(policy: sb.APSEE | sb.APSEEG)
     assert 3 < lock < 2000
     while learner.support is None:
         certificate = learner.certificate()
-        assert certificate.gap == pytest.approx(float(policy.verify(THETA[None])[1][0]))
+        assert certificate.gap == pytest.approx(float(policy.test.verify(THETA[None])[1][0]))
         assert isinstance(policy.sigma, float)
-        expected = policy.sigma * float(policy.unit_threshold(certificate.replications))
+        expected = policy.sigma * float(policy.test.unit_threshold(certificate.replications))
         assert certificate.threshold == pytest.approx(expected)
         assert certificate.sigma == policy.sigma
         assert certificate.support is None

@@ -185,8 +185,8 @@ def test_own_bounds_decide_when_to_lock() -> None:
     cycles = [p.decision.cycle for p in play(learner, 90) if p.decision.phase == "exploit"]
     assert cycles[0] == 4
     ready = Impatient(policy.exploration, 0.05)
-    assert apsee(sigma=4.5, confidence=ready).unit_threshold(2) == pytest.approx(0.25)
-    assert apsee_g(confidence=Impatient).unit_threshold(1) == pytest.approx(
+    assert apsee(sigma=4.5, confidence=ready).test.unit_threshold(2) == pytest.approx(0.25)
+    assert apsee_g(confidence=Impatient).test.unit_threshold(1) == pytest.approx(
         2 * ellipsoid().sparse_norm_bound(2)
     )
 
@@ -197,7 +197,7 @@ def test_the_papers_bound_is_the_same_by_name_by_class_and_as_an_object() -> Non
     expected = 2 * ellipsoid().norm_bound * float(bound.radius(3, 2))
     for confidence in ("paper", PaperBound, bound):
         policy = apsee_g(confidence=confidence)
-        assert float(policy.unit_threshold(3)) == pytest.approx(expected)
+        assert float(policy.test.unit_threshold(3)) == pytest.approx(expected)
 
 
 def test_thresholds_are_the_papers() -> None:
@@ -206,11 +206,11 @@ def test_thresholds_are_the_papers() -> None:
     h_1 = 2 * 0.3**2 * DIM
     epsilon = np.sqrt(h_1 * np.log(2 * DIM * cycles**2 / 0.05) / cycles)
     ball = apsee(sigma=0.3)
-    np.testing.assert_allclose(0.3 * ball.unit_threshold(cycles), 2 * epsilon)
+    np.testing.assert_allclose(0.3 * ball.test.unit_threshold(cycles), 2 * epsilon)
     long = apsee_g(sb.LpBall(DIM, radius=3.0), sigma=0.3)
-    np.testing.assert_allclose(0.3 * long.unit_threshold(cycles), 6 * epsilon)
+    np.testing.assert_allclose(0.3 * long.test.unit_threshold(cycles), 6 * epsilon)
     half = apsee(sigma=0.3, confidence_scale=0.5)
-    np.testing.assert_allclose(0.3 * half.unit_threshold(cycles), epsilon)
+    np.testing.assert_allclose(0.3 * half.test.unit_threshold(cycles), epsilon)
     moved = moving(sb.LpBall(DIM, radius=3.0), sigma=0.3, confidence_scale=0.5)
     for cycle, width in zip(cycles, epsilon, strict=True):
         assert moved.threshold(cycle + 0.5, 3.0) == pytest.approx(3 * width)

@@ -119,9 +119,9 @@ def test_a_cycle_is_the_basis_and_then_m_c_steps_of_one_action(make: Make) -> No
             np.testing.assert_array_equal(decision.action, decisions[DIM].action)
     first = 1
     if policy.verifies:
-        gap = policy.verify(THETA[None])[1][0]
+        gap = policy.test.verify(THETA[None])[1][0]
         assert isinstance(policy.sigma, float)
-        thresholds = policy.sigma * policy.unit_threshold(np.arange(1, len(cycles) + 1))
+        thresholds = policy.sigma * policy.test.unit_threshold(np.arange(1, len(cycles) + 1))
         first = int(np.argmax(gap > thresholds)) + 1
         assert 3 < first < len(cycles) - 3
     planned = [cycle if policy.verifies else math.isqrt(cycle) for cycle in cycles]

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import sparsebandits as sb
-from sparsebandits.policies import AdaptiveLearner, Decision, Learner
-from sparsebandits.policies.time_varying import TimeVaryingLearner
+from sparsebandits.policies import Decision, Learner
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     FIRST_OF_EACH,
@@ -247,7 +246,7 @@ class MovingMachine(LearnerMachine):
 
     @rule(number=st.integers(0, 2), mask=masks)
     def ask_on_another_set(self, number: int, mask: list[bool]) -> None:
-        assert isinstance(self.learner, TimeVaryingLearner)
+        assert isinstance(self.learner, Learner)
         learner, current = self.learner, self.sets[number]
         if not (np.array(mask) & current.available).any():
             self.refused(lambda: learner.ask(available=mask, action_set=current))
@@ -259,7 +258,7 @@ class MovingMachine(LearnerMachine):
     @rule(current=st.sampled_from([sb.LpBall(DIM, p=1.0), sb.LpBall(DIM + 1), None, "x"]))
     def ask_on_nonsense(self, current: Any) -> None:
         learner = self.learner
-        assert isinstance(learner, TimeVaryingLearner)
+        assert isinstance(learner, Learner)
         if current is not None:
             self.refused(lambda: learner.ask(action_set=current))
 
@@ -270,7 +269,7 @@ class MovingSqrtMachine(MovingMachine):
     @rule(current=st.sampled_from([sb.LpBall(DIM + 1), "x", 3]))
     def ask_on_nonsense(self, current: Any) -> None:
         learner = self.learner
-        assert isinstance(learner, TimeVaryingLearner)
+        assert isinstance(learner, Learner)
         self.refused(lambda: learner.ask(action_set=current))
 
 
@@ -285,7 +284,7 @@ class AdaptiveMachine(LearnerMachine):
     @rule(number=st.integers(0, 2), mask=masks)
     def ask_on_another_set(self, number: int, mask: list[bool]) -> None:
         learner, current = self.learner, self.sets[number]
-        assert isinstance(learner, AdaptiveLearner)
+        assert isinstance(learner, Learner)
         if not (np.array(mask) & current.available).any():
             self.refused(lambda: learner.ask(available=mask, action_set=current))
             self.opened(learner.ask(action_set=current), current)
@@ -296,7 +295,7 @@ class AdaptiveMachine(LearnerMachine):
     @rule(current=st.sampled_from([sb.LpBall(DIM + 1), "x", 3]))
     def ask_on_nonsense(self, current: Any) -> None:
         learner = self.learner
-        assert isinstance(learner, AdaptiveLearner)
+        assert isinstance(learner, Learner)
         self.refused(lambda: learner.ask(action_set=current))
 
     def check_cycle(self, certificate: sb.Certificate) -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import sparsebandits as sb
-from sparsebandits.policies import AdaptiveLearner, Decision, Learner, PosteriorCertificate
+from sparsebandits.policies import Decision, Learner, PosteriorCertificate
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
@@ -47,7 +47,7 @@ def posterior(learner: Learner, plays: list[Play]) -> tuple[FloatArray, FloatArr
 
 
 def certify(learner: Learner, draws: int = 200) -> PosteriorCertificate:
-    assert isinstance(learner, AdaptiveLearner)
+    assert isinstance(learner, Learner)
     certificate = learner.certificate(draws=draws)
     assert isinstance(certificate, PosteriorCertificate)
     return certificate

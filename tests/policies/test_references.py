@@ -8,11 +8,11 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
-from sparsebandits.policies.adaptive import AdaptivePolicy, ReferencePolicy
+from sparsebandits.policies.learner import Policy, ReferencePolicy
 from sparsebandits.policies.rule import InformedRule
 from tests.policies.examples import DIM, THETA, box, ellipsoid
 
-EXAMPLES: list[AdaptivePolicy] = [
+EXAMPLES: list[Policy] = [
     sb.CUCB(action_set=box(), sparsity=2, sigma=0.1),
     sb.CUCB(action_set=ellipsoid(), sparsity=1, sigma=0.0, oracle="greedy"),
     sb.Clairvoyant(action_set=sb.LpBall(DIM), sparsity=2),

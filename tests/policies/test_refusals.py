@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies import AdaptiveLearner, Learner
+from sparsebandits.policies import Learner
 from tests.policies.examples import (
     DIM,
     FIRST_OF_EACH,
@@ -230,7 +230,7 @@ def test_sets_that_do_not_fit_are_refused_without_change(schedule: str, explored
 @pytest.mark.parametrize("steps", [0, 1, 30])
 def test_adaptive_learners_refuse_sets_and_draws_without_change(make: Make, steps: int) -> None:
     disturbed, calm = make().start(seed=0), make().start(seed=0)
-    assert isinstance(disturbed, AdaptiveLearner)
+    assert isinstance(disturbed, Learner)
     for learner in (disturbed, calm):
         play(learner, steps)
         learner.ask()
@@ -272,7 +272,7 @@ def test_a_solver_that_breaks_down_in_a_step_leaves_the_learner_as_it_was(
 ) -> None:
     """The generator goes back too: the next ask has the bits it would have had."""
     disturbed, calm = make().start(seed=0), make().start(seed=0)
-    assert isinstance(disturbed, AdaptiveLearner)
+    assert isinstance(disturbed, Learner)
     broken = Failing(np.full(DIM, -1.0), np.ones(DIM))
     for learner in (disturbed, calm):
         play(learner, steps)

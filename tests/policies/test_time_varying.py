@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies.time_varying import TimeVaryingLearner
+from sparsebandits.policies import Learner
 from tests.policies.examples import (
     DIM,
     SIGMA,
@@ -36,7 +36,7 @@ ANY: list[sb.ActionSet] = [
 ]
 
 
-def start(schedule: str, scale: float = 0.05, oracle: str = "greedy") -> TimeVaryingLearner:
+def start(schedule: str, scale: float = 0.05, oracle: str = "greedy") -> Learner:
     policy = moving(sb.LpBall(DIM), schedule=schedule, confidence_scale=scale, oracle=oracle)
     return policy.start(seed=0)
 

@@ -200,7 +200,7 @@ def test_the_certificate_and_the_test_see_the_same_general_logs() -> None:
     before = learner.certificate()
     assert before.replications == 2
     assert before.gap == pytest.approx(0.5)
-    assert before.threshold == pytest.approx(0.1 * float(policy.unit_threshold(2)))
+    assert before.threshold == pytest.approx(0.1 * float(policy.test.unit_threshold(2)))
     needed = before.replications + before.cycles_to_lock
     while learner.support is None:
         last = play(learner, 1)[0].decision

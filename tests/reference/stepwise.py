@@ -7,8 +7,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError
-from sparsebandits.policies import AdaptiveLearner, Decision, Learner, Policy
-from sparsebandits.policies.time_varying import TimeVaryingLearner
+from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.simulation.late import Mailbox
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
@@ -106,7 +105,7 @@ def _run_trial(
 
 def _ask_on(learner: Learner, current: ActionSet) -> Decision:
     """Ask a learner for an action on the set of this step."""
-    if isinstance(learner, (TimeVaryingLearner, AdaptiveLearner)):
+    if isinstance(learner, (Learner, Learner)):
         return learner.ask(action_set=current)
     decision = learner.ask(available=current.available)
     if not current.contains(decision.action):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies import POLICIES, REFERENCES, AdaptivePolicy
+from sparsebandits.policies import POLICIES, REFERENCES, Policy
 from sparsebandits.policies.rule import InformedRule
 from sparsebandits.simulation import lanes_engine
 from sparsebandits.simulation.streams import Stream, stream
@@ -16,15 +16,15 @@ from sparsebandits.validation import BoolArray, FloatArray, IntArray
 from tests.contracts.examples import correlated_matrix
 
 DIM = 4
-Make = Callable[[sb.ActionSet], AdaptivePolicy]
+Make = Callable[[sb.ActionSet], Policy]
 
 
 def of(kind: str, **keywords: Any) -> Make:
     """A maker of policies of a kind, on any set."""
 
-    def make(action_set: sb.ActionSet) -> AdaptivePolicy:
+    def make(action_set: sb.ActionSet) -> Policy:
         policy = POLICIES[kind](action_set=action_set, sparsity=2, **keywords)
-        assert isinstance(policy, AdaptivePolicy)
+        assert isinstance(policy, Policy)
         return policy
 
     return make
@@ -86,9 +86,7 @@ def assert_same_bits(one: sb.Run, two: sb.Run) -> None:
         np.testing.assert_array_equal(one.overlap, two.overlap)
 
 
-def both(
-    policy: AdaptivePolicy, env: sb.LinearEnvironment, horizon: int = 90, trials: int = 3
-) -> sb.Run:
+def both(policy: Policy, env: sb.LinearEnvironment, horizon: int = 90, trials: int = 3) -> sb.Run:
     """Run both engines, compare, and return the run."""
     options: dict[str, Any] = {"horizon": horizon, "trials": trials, "seed": 7, "points": 40}
     options["track_support"] = True
@@ -102,7 +100,7 @@ every_policy = pytest.mark.parametrize("name", MAKERS)
 
 
 def test_every_adaptive_kind_is_here() -> None:
-    kinds = {kind for kind, made in POLICIES.items() if issubclass(made, AdaptivePolicy)}
+    kinds = {kind for kind, made in POLICIES.items() if issubclass(made, Policy)}
     assert {make(own_set(name)).kind for name, make in MAKERS.items()} == kinds
 
 
@@ -279,7 +277,7 @@ class Spy(InformedRule):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Spying(AdaptivePolicy):
+class Spying(Policy):
     """A policy whose rule is a spy."""
 
     kind = "spying"

@@ -84,8 +84,8 @@ def test_a_given_gap() -> None:
     assert made.gap_is_given
     assert made.gap_low == made.gap_median == made.gap_high == 0.9
     lock = made.literal
-    assert lock.lock_cycle == cycles_to_lock(0.9, policy.unit_threshold, sigma=0.1)
-    assert lock.sure_cycle == cycles_to_lock(0.45, policy.unit_threshold, sigma=0.1)
+    assert lock.lock_cycle == cycles_to_lock(0.9, policy.test.unit_threshold, sigma=0.1)
+    assert lock.sure_cycle == cycles_to_lock(0.45, policy.test.unit_threshold, sigma=0.1)
     assert made.warmup_cycles == warmup_cycles(0.9, made.h_1, 4, 0.05)
     assert lock.lock_share == 1
     assert made.regret_bound == regret_adaptive(

@@ -139,7 +139,7 @@ def test_measured_regret_stays_below_theorem_1() -> None:
     env = sb.LinearEnvironment(action_set=ball, theta_star=theta, noise=sb.Gaussian(0.2))
     run = sb.simulate(policy, env, horizon=HORIZON, trials=TRIALS, seed=0)
     assert run.locked_share == 1
-    sure = cycles_to_lock(0.45, policy.unit_threshold, sigma=0.2)
+    sure = cycles_to_lock(0.45, policy.test.unit_threshold, sigma=0.2)
     assert run.locked_at.max() <= 4 * sure <= 4 * lemma_warmup(policy, 0.9, 1.0)
     for c_0 in (sure, lemma_warmup(policy, 0.9, 1.0)):
         bound = regret_adaptive(
@@ -164,8 +164,8 @@ def test_measured_regret_stays_below_theorem_2() -> None:
     env = sb.LinearEnvironment(action_set=ellipsoid, theta_star=theta, noise=sb.Gaussian(0.05))
     run = sb.simulate(policy, env, horizon=HORIZON, trials=TRIALS, seed=0, benchmark="greedy")
     assert run.locked_share == 1
-    supports, gaps = policy.verify(theta[None])
-    sure = cycles_to_lock(float(gaps[0]) / 2, policy.unit_threshold, sigma=0.05)
+    supports, gaps = policy.test.verify(theta[None])
+    sure = cycles_to_lock(float(gaps[0]) / 2, policy.test.unit_threshold, sigma=0.05)
     c_0 = lemma_warmup(policy, float(gaps[0]), ellipsoid.norm_bound)
     assert run.locked_at.max() <= 4 * sure <= 4 * c_0
     for warmup in (sure, c_0):

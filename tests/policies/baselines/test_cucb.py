@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sparsebandits.policies.adaptive import ReferencePolicy
 
 import sparsebandits as sb
-from sparsebandits.policies.adaptive import ReferencePolicy
 from sparsebandits.policies.baselines.cucb import CUCB, CUCBRule
 from sparsebandits.policies.rule import InformedRule
 from sparsebandits.validation import FloatArray

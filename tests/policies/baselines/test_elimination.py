@@ -12,11 +12,11 @@ from scipy.stats import binom
 
 import sparsebandits as sb
 from sparsebandits.policies import table
-from sparsebandits.policies.adaptive import AdaptiveLearner
 from sparsebandits.policies.baselines.elimination import (
     SupportElimination,
     SupportEliminationRule,
 )
+from sparsebandits.policies.learner import Learner
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import CASE_IDS, FACTORIES
 from tests.policies.examples import ellipsoid, play, play_late, polytope
@@ -49,7 +49,7 @@ def run(
     return rule
 
 
-def rule_in(learner: AdaptiveLearner) -> SupportEliminationRule:
+def rule_in(learner: Learner) -> SupportEliminationRule:
     rule = learner._rule
     assert isinstance(rule, SupportEliminationRule)
     return rule
@@ -506,7 +506,7 @@ def test_settings_survive_a_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
     for make in VARIANTS.values():
         policy = make()
         data = json.loads(json.dumps(policy.to_dict()))
-        assert table.policy_from_dict(data).to_dict() == policy.to_dict()
+        assert Policy.from_dict(data).to_dict() == policy.to_dict()
 
 
 def test_extreme_settings_do_not_overflow() -> None:

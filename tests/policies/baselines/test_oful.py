@@ -487,5 +487,5 @@ def test_settings_survive_a_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch)
     for policy in (oful(radius=np.float64(0.5), starts=np.int64(3)), oful(theta_bound=2)):
         data = json.loads(json.dumps(policy.to_dict()))
-        assert table.policy_from_dict(data).to_dict() == policy.to_dict()
+        assert Policy.from_dict(data).to_dict() == policy.to_dict()
     assert replace(policy, ridge=3.0).ridge == 3.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies import POLICIES, AdaptivePolicy, Decision, Learner
+from sparsebandits.policies import POLICIES, Decision, Learner, Policy
 from sparsebandits.policies.baselines.epsilon_greedy import EpsilonGreedy
 from sparsebandits.policies.baselines.explore_then_commit import ExploreThenCommit
 from sparsebandits.policies.baselines.pege import PEGE
@@ -16,7 +16,7 @@ from sparsebandits.policies.baselines.random_sparse import RandomSparse
 from sparsebandits.validation import BoolArray
 from tests.policies.examples import DIM, THETA, ellipsoid, play, play_late, polytope, reward_of
 
-Make = Callable[[sb.ActionSet], AdaptivePolicy]
+Make = Callable[[sb.ActionSet], Policy]
 
 POINTS = np.vstack([np.eye(DIM), -0.5 * np.eye(DIM), 0.7 * np.eye(DIM)[[1, 2, 3, 0]]])
 PAIRS = np.array([[0.6, 0.6, 0, 0], [0, -0.4, 0.8, 0], [0.5, 0, 0, -0.9], [0, 0, 0.3, 0.3]])
@@ -33,9 +33,9 @@ SETS: dict[str, sb.ActionSet] = {
 
 
 def _of(kind: Any, **keywords: Any) -> Make:
-    def make(action_set: sb.ActionSet) -> AdaptivePolicy:
+    def make(action_set: sb.ActionSet) -> Policy:
         policy = kind(action_set=action_set, sparsity=2, **keywords)
-        assert isinstance(policy, AdaptivePolicy)
+        assert isinstance(policy, Policy)
         return policy
 
     return make
@@ -61,7 +61,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(POLICIES, kind.kind, kind)
 
 
-def check(policy: AdaptivePolicy, decision: Decision, mask: BoolArray | None = None) -> None:
+def check(policy: Policy, decision: Decision, mask: BoolArray | None = None) -> None:
     assert policy.action_set.contains(decision.action)
     assert np.count_nonzero(decision.action) <= policy.sparsity
     assert not decision.action.flags.writeable

@@ -4,7 +4,7 @@ import numpy as np
 from ratios import Ratio, once
 
 import sparsebandits as sb
-from sparsebandits.policies.adaptive import SIMULATION_BLOCK
+from sparsebandits.policies.learner import SIMULATION_BLOCK
 from sparsebandits.policies.rule import Tape, normals
 
 DIM, SPARSITY, SIGMA, TRIALS, HORIZON = 20, 5, 0.5, 20, 20_000

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from sparsebandits.policies.adaptive import ReferencePolicy
 
 import sparsebandits as sb
 from sparsebandits.comparison.field import RECOMMENDED, field_policies, make_field, sees_more, told
 from sparsebandits.paper.figures.ellipsoid import random_ellipsoid
+from sparsebandits.policies.learner import ReferencePolicy
 
 SETS = {
     "l2": sb.LpBall(20),

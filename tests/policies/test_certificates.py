@@ -134,8 +134,8 @@ def test_estimated_sigma_starts_unbounded_and_comes_down() -> None:
     plays = play(learner, 3 * DIM, sigma=SIGMA, seed=4)
     certificate = learner.certificate()
     assert certificate.replications == 4
-    arms = learner.to_dict()["state"]["arms"]
-    expected = float(sigma_upper(sum(arms["squares"]), 3 * DIM, 0.05, look=4))
+    squares = learner.to_dict()["state"]["squares"]
+    expected = float(sigma_upper(sum(squares), 3 * DIM, 0.05, look=4))
     assert certificate.sigma == pytest.approx(expected)
     assert SIGMA < certificate.sigma < 10 * SIGMA
     assert all(p.decision.phase == "explore" for p in plays)

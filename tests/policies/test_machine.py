@@ -194,7 +194,7 @@ class PhasedMachine(LearnerMachine):
     @invariant()
     def arms_are_those_of_the_model(self) -> None:
         assert isinstance(self.policy, (sb.APSEE, sb.APSEEG, sb.CompactAPSEEG))
-        arms = self.learner.to_dict()["state"]["arms"]
+        arms = self.learner.to_dict()["state"]
         for k, row in enumerate(self.policy.exploration.actions):
             told = [reward for action, reward in self.pairs if np.array_equal(action, row)]
             assert arms["counts"][k] == len(told)
@@ -373,6 +373,9 @@ class PEGEMachine(AdaptiveMachine):
     make = staticmethod(lambda: adaptive("pege", sb.LpBall(DIM)))
     everything_counts = False
     ridged = False
+
+    def check_cycle(self, certificate: sb.Certificate) -> None:
+        LearnerMachine.check_cycle(self, certificate)
 
     @invariant()
     def the_estimate_is_least_squares(self) -> None:

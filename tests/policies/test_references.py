@@ -8,9 +8,10 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
-from sparsebandits.policies.learner import Policy, ReferencePolicy
+from sparsebandits.policies.learner import ReferencePolicy
 from sparsebandits.policies.rule import InformedRule
 from tests.policies.examples import DIM, THETA, box, ellipsoid
+from tests.reference.stepwise import simulate_stepwise
 
 EXAMPLES: list[Policy] = [
     sb.CUCB(action_set=box(), sparsity=2, sigma=0.1),
@@ -65,7 +66,7 @@ def test_the_stepwise_engine_refuses_a_reference(policy: ReferencePolicy) -> Non
     env = sb.LinearEnvironment(action_set=policy.action_set, theta_star=THETA)
     assert isinstance(policy.rule([np.random.default_rng(0)]), InformedRule)
     with pytest.raises(sb.CompositionError, match="sees"):
-        sb.simulate(policy, env, horizon=5, trials=1, engine="stepwise")
+        simulate_stepwise(policy, env, horizon=5, trials=1)
     assert sb.simulate(policy, env, horizon=5, trials=2).regret.shape[0] == 2
 
 

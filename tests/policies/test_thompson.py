@@ -30,7 +30,7 @@ def rule_after(action_set: sb.ActionSet, steps: int, lanes: int = 3) -> Thompson
     for _ in range(steps):
         actions = rule.choose(action_set)
         rewards = (actions * theta).sum(axis=1) + 0.3 * rng.standard_normal(lanes)
-        rule.learn(actions, rewards, rule.exploring)
+        rule.learn(actions, rewards, rule.pulls)
     return rule
 
 
@@ -120,7 +120,7 @@ def test_a_decision_is_held_until_enough_is_added_along_it() -> None:
             steps = int(rule.left[lane]) + 1
             assert steps == max(1, int(ThompsonRule.hold / widths[lane]))
             planned.append(steps)
-        rule.learn(actions, np.zeros(8), rule.exploring)
+        rule.learn(actions, np.zeros(8), rule.pulls)
     assert max(planned) > 1
 
 
@@ -135,7 +135,7 @@ def test_decisions_become_rare() -> None:
         made += int(rule.left[0] == 0)
         actions = rule.choose(action_set)
         reward = actions @ theta + 0.5 * rng.standard_normal(1)
-        rule.learn(actions, reward, rule.exploring)
+        rule.learn(actions, reward, rule.pulls)
     assert made < 3200
 
 
@@ -221,7 +221,7 @@ def test_the_guarantee_keeps_every_variance_below_its_floor(
         for step in range(1, 3001):
             actions = rule.choose(action_set)
             rewards = actions @ theta + 0.1 * rng.standard_normal(4)
-            rule.learn(actions, rewards, rule.exploring)
+            rule.learn(actions, rewards, rule.pulls)
             if step > 500 and step % 50 == 0:
                 floor = FlooredThompsonRule.rate * step**power
                 excess = max(excess, float((rule.posterior.deviations() ** 2).max()) * floor)

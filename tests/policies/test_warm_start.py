@@ -158,7 +158,7 @@ def test_logged_exploration_actions_are_replications(basis: str) -> None:
     one, two = logged.to_dict()["state"], played.to_dict()["state"]
     assert one["gram"] is None
     for name in ("counts", "sums", "squares"):
-        np.testing.assert_allclose(one["arms"][name], two["arms"][name], rtol=1e-12)
+        np.testing.assert_allclose(one[name], two[name], rtol=1e-12)
     assert logged.certificate().sigma == pytest.approx(played.certificate().sigma)
     assert logged.certificate().gap == pytest.approx(played.certificate().gap)
 
@@ -166,10 +166,10 @@ def test_logged_exploration_actions_are_replications(basis: str) -> None:
 def test_negative_zeros_do_not_hide_an_exploration_action() -> None:
     learner = apsee().start()
     learner.warm_start(np.where(np.eye(DIM) == 0, -0.0, 1.0), THETA)
-    assert learner.to_dict()["state"]["arms"]["counts"] == [1] * DIM
+    assert learner.to_dict()["state"]["counts"] == [1] * DIM
     own = apsee(basis=np.array([[1.0, -0.0, 0, 0], [0.5, 0.5, 0, 0], *np.eye(DIM)[2:]])).start()
     own.warm_start([[1.0, 0.0, 0.0, 0.0]], [1.0])
-    assert own.to_dict()["state"]["arms"]["counts"] == [1, 0, 0, 0]
+    assert own.to_dict()["state"]["counts"] == [1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("general", [False, True])
@@ -236,7 +236,7 @@ def test_exploitation_rewards_stay_out_after_logs_came_in() -> None:
 def test_a_basis_too_large_to_be_kept_takes_all_logs_through_the_gram_matrix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sparsebandits.policies.phased_learner._KEPT_ACTIONS", DIM - 1)
+    monkeypatch.setattr("sparsebandits.policies.cycle_rule._KEPT_ACTIONS", DIM - 1)
     policy = apsee(basis="block-gaussian", sigma=0.1)
     learner = policy.start()
     rows = np.tile(policy.exploration.actions, (5, 1))

@@ -1,76 +1,62 @@
-"""Any policy, one decision at a time through ask and tell: slow, general, and the reference."""
+"""A simulation as one would write it first: trial by trial, step by step, by ask and tell."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet
-from sparsebandits.environments import LinearEnvironment
-from sparsebandits.errors import CompositionError
-from sparsebandits.policies import Decision, Learner, Policy
+import sparsebandits as sb
+from sparsebandits.policies import Decision
 from sparsebandits.simulation.late import Mailbox
-from sparsebandits.simulation.record import Recorder, found_share
+from sparsebandits.simulation.record import Recorder, Run, found_share, log_spaced_steps
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import FloatArray
 
-_NOISE_BLOCK = 4096
-
-
-class _NoiseTape:
-    """The noise of one phase of one trial, in the order of its pulls."""
-
-    def __init__(self, environment: LinearEnvironment, rng: np.random.Generator) -> None:
-        self._noise, self._rng = environment.noise, rng
-        self._buffer = np.empty(_NOISE_BLOCK)
-        self._used = _NOISE_BLOCK
-
-    def next(self, action: FloatArray) -> float:
-        if self._used == _NOISE_BLOCK:
-            self._noise.draw_into(self._rng, self._buffer)
-            self._used = 0
-        self._used += 1
-        drawn = float(self._buffer[self._used - 1])
-        if self._noise.depends_on_action:
-            return drawn * float(self._noise.scale_of(action))
-        return drawn
+PURPOSES = {"explore": Stream.EXPLORATION_NOISE, "exploit": Stream.EXPLOITATION_NOISE}
 
 
-def run_stepwise(
-    policy: Policy,
-    environment: LinearEnvironment,
-    theta: FloatArray,
-    benchmark: Benchmark,
-    seed: int,
-    numbers: IntArray,
-    recorder: Recorder,
-    progress: Callable[[int], None],
-) -> None:
-    """Fill the recorder trial by trial; theta is (trials, dim), numbers name their streams."""
-    for row, number in enumerate(numbers):
-        _run_trial(policy, environment, theta[row], benchmark, seed, row, int(number), recorder)
-        progress(int(recorder.steps[-1]))
+def simulate_stepwise(
+    policy: sb.Policy,
+    environment: sb.LinearEnvironment,
+    horizon: int,
+    trials: int,
+    seed: int = 0,
+    benchmark: str = "exact",
+    *,
+    alpha: float = 1.0,
+    points: int = 200,
+    checkpoints: Sequence[int] = (),
+    track_support: bool = False,
+    first_trial: int = 0,
+) -> Run:
+    """What `sb.simulate` must give."""
+    steps = log_spaced_steps(horizon, points, checkpoints)
+    recorder = Recorder(steps, trials, track_support=track_support)
+    for trial in range(trials):
+        number = first_trial + trial
+        theta = environment.draw_theta(stream(seed, number, Stream.PARAMETER), policy.sparsity)
+        _run_trial(
+            policy, environment, theta, Benchmark(benchmark, alpha), seed, number, trial, recorder
+        )
+    return recorder.finish({})
 
 
 def _run_trial(
-    policy: Policy,
-    environment: LinearEnvironment,
+    policy: sb.Policy,
+    environment: sb.LinearEnvironment,
     theta: FloatArray,
     benchmark: Benchmark,
     seed: int,
-    trial: int,
     number: int,
+    trial: int,
     recorder: Recorder,
 ) -> None:
-    tapes = {
-        "explore": _NoiseTape(environment, stream(seed, number, Stream.EXPLORATION_NOISE)),
-        "exploit": _NoiseTape(environment, stream(seed, number, Stream.EXPLOITATION_NOISE)),
-    }
+    noise = environment.noise
+    generators = {phase: stream(seed, number, purpose) for phase, purpose in PURPOSES.items()}
     learner = policy.start(learner_seed(seed, number))
     mailbox: Mailbox[tuple[Decision, float]] = Mailbox(environment, seed, number)
     fixed = environment.action_sets.is_fixed
-
-    best, wanted = benchmark.best(environment.action_set, theta[None], policy.sparsity)
+    best, best_support = benchmark.best(environment.action_set, theta[None], policy.sparsity)
     recorder.optimum[trial] = best[0] if fixed else np.nan
     total, hits, place = 0.0, 0, 0
     for step in range(1, int(recorder.steps[-1]) + 1):
@@ -78,17 +64,20 @@ def _run_trial(
             decision = learner.ask()
         else:
             current = environment.action_sets.at(step - 1)  # X_1 is at(0)
-            best, wanted = benchmark.best(current, theta[None], policy.sparsity)
-            decision = _ask_on(learner, current)
+            best, best_support = benchmark.best(current, theta[None], policy.sparsity)
+            decision = learner.ask(action_set=current)
         if learner.support is not None and np.isnan(recorder.locked_at[trial]):
             # The test was made on what was known before this step.
             recorder.locked_at[trial] = step - 1
-            truth = policy.support_of(theta)
-            recorder.support_correct[trial] = learner.support == truth
-        mean = float(np.einsum("nd,nd->n", decision.action[None], theta[None])[0])  # as in lanes
+            recorder.support_correct[trial] = learner.support == policy.support_of(theta)
+        action = decision.action
+        mean = float(np.einsum("nd,nd->n", action[None], theta[None])[0])  # as in lanes
         total += float(best[0]) - mean
-        hits += int(((decision.action != 0) == wanted[0]).all())
-        mailbox.post(step, (decision, mean + tapes[decision.phase].next(decision.action)))
+        hits += int(((action != 0) == best_support[0]).all())
+        drawn = noise.draw(generators[decision.phase], 1)[0]
+        if noise.depends_on_action:
+            drawn *= float(noise.scale_of(action))
+        mailbox.post(step, (decision, mean + drawn))
         for told, reward in mailbox.arrivals(step):
             learner.tell(told, reward)
         if recorder.steps[place] == step:
@@ -101,16 +90,3 @@ def _run_trial(
                 if recorder.overlap is not None:
                     recorder.overlap[trial, place] = found_share(policy, theta, estimate)
             place += 1
-
-
-def _ask_on(learner: Learner, current: ActionSet) -> Decision:
-    """Ask a learner for an action on the set of this step."""
-    if isinstance(learner, (Learner, Learner)):
-        return learner.ask(action_set=current)
-    decision = learner.ask(available=current.available)
-    if not current.contains(decision.action):
-        raise CompositionError(
-            f"{type(learner.policy).__name__} knows one set with items that come and go; its "
-            f"action is outside the set {current!r} of this step. Use SparseThompson."
-        )
-    return decision

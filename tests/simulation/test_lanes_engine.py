@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
+from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
-from sparsebandits.policies.rule import InformedRule
+from sparsebandits.policies.rule import EXPLOIT, InformedRule
 from sparsebandits.simulation import lanes_engine
 from sparsebandits.simulation.streams import Stream, stream
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray
 from tests.contracts.examples import correlated_matrix
+from tests.reference.stepwise import simulate_stepwise
 
 DIM = 4
 Make = Callable[[sb.ActionSet], Policy]
@@ -90,8 +92,8 @@ def both(policy: Policy, env: sb.LinearEnvironment, horizon: int = 90, trials: i
     """Run both engines, compare, and return the run."""
     options: dict[str, Any] = {"horizon": horizon, "trials": trials, "seed": 7, "points": 40}
     options["track_support"] = True
-    lanes = sb.simulate(policy, env, **options)
-    assert_same_bits(lanes, sb.simulate(policy, env, **options, engine="stepwise"))
+    lanes = sb.simulate(policy, env, **options, engine="lanes")
+    assert_same_bits(lanes, simulate_stepwise(policy, env, **options))
     assert lanes.regret[:, -1].max() > 0
     return lanes
 
@@ -100,8 +102,7 @@ every_policy = pytest.mark.parametrize("name", MAKERS)
 
 
 def test_every_adaptive_kind_is_here() -> None:
-    kinds = {kind for kind, made in POLICIES.items() if issubclass(made, Policy)}
-    assert {make(own_set(name)).kind for name, make in MAKERS.items()} == kinds
+    assert {make(own_set(name)).kind for name, make in MAKERS.items()} == set(POLICIES)
 
 
 # ---------------------------------------------------------------------- lanes == stepwise
@@ -197,14 +198,16 @@ def test_policies_of_one_call_share_theta_and_noise() -> None:
         np.testing.assert_array_equal(run.regret, alone.regret)
         np.testing.assert_array_equal(run.optimum, runs[0].optimum)
     # PEGE's first cycle and that of the paper's policy are the same explorations.
-    cycle = sb.simulate(MAKERS["pege"](X), fixed("lin-ts"), horizon=DIM, trials=3, seed=1)
+    cycle = sb.simulate(MAKERS["pege"](X), fixed("lin-ts"), horizon=DIM + 1, trials=3, seed=1)
     paper = sb.simulate(policies[2], fixed("lin-ts"), horizon=DIM + 1, trials=3, seed=1)
     np.testing.assert_allclose(cycle.theta_error[:, -1], paper.theta_error[:, -1], rtol=1e-9)
     one = sb.FiniteSet(np.vstack([np.zeros(1), np.ones(1)]))
     single = sb.LinearEnvironment(action_set=one, theta_star=[2.0], noise=sb.Gaussian(0.3))
     errors = []
     for kind in ("lin-ts", "oful"):
-        policy = POLICIES[kind](action_set=one, sparsity=1, sigma=0.3)
+        policy = Policy.from_dict(
+            {"kind": kind, "action_set": one.to_dict(), "sparsity": 1, "sigma": 0.3}
+        )
         errors.append(sb.simulate(policy, single, horizon=30, trials=2, seed=5).theta_error)
     noise = stream(5, 1, Stream.EXPLOITATION_NOISE).normal(0.0, 0.3, 30)
     told = 30 * 2.0 + noise.sum()
@@ -242,14 +245,14 @@ class Spy(InformedRule):
     revealed: FloatArray
 
     def __init__(self, lanes: int) -> None:
-        super().__init__(lanes, DIM)
+        super().__init__(sb.LpBall(DIM), SparseOracle(1), lanes)
         self.steps = 0
         Spy.items = []
 
     def choose(self, current: sb.ActionSet) -> FloatArray:
         actions = np.zeros((self.lanes, DIM))
         actions[:, self.steps % DIM] = 1.0
-        self.exploring = np.full(self.lanes, self.steps % 2 == 0)
+        self.pulls = np.full(self.lanes, EXPLOIT if self.steps % 2 else 0)
         self.steps += 1
         return actions
 
@@ -257,10 +260,10 @@ class Spy(InformedRule):
         self,
         actions: FloatArray,
         rewards: FloatArray,
-        exploring: BoolArray,
+        pulls: IntArray,
         lanes: IntArray | None = None,
     ) -> None:
-        Spy.told.append((bool(exploring[0]), float(rewards[0])))
+        Spy.told.append((pulls[0] != EXPLOIT, float(rewards[0])))
 
     def reveal(self, theta: FloatArray) -> None:
         Spy.revealed = theta
@@ -305,7 +308,7 @@ def test_references_are_told_theta_and_a_noisy_outcome_of_every_coordinate() -> 
 def test_references_have_the_same_bits_in_any_company(kind: str) -> None:
     X = own_set("csar")
     keywords = {"sigma": 0.2} if kind == "cucb" else {}
-    policy = REFERENCES[kind](action_set=X, sparsity=2, **keywords)
+    policy = Policy.from_dict({"kind": kind, "action_set": X.to_dict(), "sparsity": 2, **keywords})
     for env in (fixed("csar"), moving(sb.RandomAvailability(X, 0.6, seed=1))):
         options: dict[str, Any] = {"horizon": 60, "seed": 2, "points": 30}
         many = sb.simulate(policy, env, trials=4, **options)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.simulation import log_spaced_steps, phased_engine
+from sparsebandits.simulation import blockwise_engine, log_spaced_steps
+from tests.reference.stepwise import simulate_stepwise
 
 
 def policies() -> dict[str, sb.Policy]:
@@ -31,7 +32,7 @@ def test_the_array_engine_counts_as_the_stepwise_one(name: str) -> None:
     policy = policies()[name]
     env = sb.LinearEnvironment(action_set=policy.action_set, theta_star=sb.UniformCube())
     fast = sb.simulate(policy, env, 700, 4, seed=1)
-    slow = sb.simulate(policy, env, 700, 4, seed=1, engine="stepwise")
+    slow = simulate_stepwise(policy, env, 700, 4, seed=1)
     np.testing.assert_array_equal(fast.optimal_share, slow.optimal_share)
     assert fast.optimal_share.min() >= 0
     assert 0 < fast.optimal_share[:, -1].max() <= 1
@@ -53,7 +54,7 @@ def test_high_dimensions_are_counted_column_by_column(
     policy = policies()[name]
     env = sb.LinearEnvironment(action_set=policy.action_set, theta_star=sb.UniformCube())
     whole = sb.simulate(policy, env, 300, 4, seed=2)
-    monkeypatch.setattr(phased_engine, "_BLOCK", 1)
+    monkeypatch.setattr(blockwise_engine, "_BLOCK", 1)
     assert np.array_equal(
         sb.simulate(policy, env, 300, 4, seed=2).optimal_share, whole.optimal_share
     )

@@ -45,7 +45,8 @@ class SparseOracle:
         """Refuse a set that the method does not cover."""
         if self.method == "top-h" and not current.is_sortable:
             raise CompositionError(
-                f"Sorting is not exact on {current!r}. Use oracle='greedy' or 'exact'."
+                f"Sorting is not exact on {current!r}. Use oracle='greedy' or 'exact', such as "
+                "APSEEG or CompactAPSEEG in place of APSEE."
             )
 
     def actions(self, theta: FloatArray, current: ActionSet) -> FloatArray:

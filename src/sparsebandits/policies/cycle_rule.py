@@ -431,7 +431,7 @@ class CycleRule(Rule):
         """Say where the gap test stands, and warn if it cannot pass within `horizon` more steps."""
         test, replications = self._parts.test, self.replications()
         certificate = Certificate(
-            locked=bool(self.locked[0]),
+            locked=self.support_in(0) is not None,
             support=self.support_in(0),
             cycle=int(self.cycle[0]),
             replications=int(replications[0]),

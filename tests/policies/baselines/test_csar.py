@@ -13,6 +13,7 @@ from sparsebandits.policies import Learner
 from sparsebandits.policies.baselines.csar import CSAR, CSARRule, decide, sylvester_patterns
 from sparsebandits.validation import FloatArray
 from tests.policies.test_saving import same, wander
+from tests.reference.stepwise import simulate_stepwise
 
 
 def unit_box(dim: int) -> sb.Box:
@@ -29,11 +30,7 @@ def rule_of(policy: CSAR, lanes: int) -> CSARRule:
 
 def reloaded(learner: Learner) -> Learner:
     """Through JSON, into a new learner."""
-    data = json.loads(json.dumps(learner.to_dict()))
-    fields = {name: value for name, value in data["policy"].items() if name != "kind"}
-    fresh = CSAR._from_dict(fields).start(seed=99)
-    fresh._restore_all(data["state"])
-    return fresh
+    return Learner.from_dict(json.loads(json.dumps(learner.to_dict())))
 
 
 def run(rule: CSARRule, theta: FloatArray, sigma: float, steps: int, seed: int) -> int:
@@ -44,7 +41,7 @@ def run(rule: CSARRule, theta: FloatArray, sigma: float, steps: int, seed: int) 
         if not rule.exploring.any():
             return step
         rewards = (actions * theta).sum(axis=1) + sigma * rng.standard_normal(rule.lanes)
-        rule.learn(actions, rewards, rule.exploring)
+        rule.learn(actions, rewards, rule.pulls)
     return steps
 
 
@@ -114,7 +111,7 @@ def test_the_variance_is_as_documented(dim: int, sparsity: int, accepted: int) -
     while (rule.phase == phase).all():
         actions = rule.choose(rule.policy.action_set)
         rewards = actions @ theta + sigma * rng.standard_normal(lanes)
-        rule.learn(actions, rewards, rule.exploring)
+        rule.learn(actions, rewards, rule.pulls)
     assert (rule.phase == phase + 1).all()
     found = rule.theta[:, accepted:]
     wanted = 4 * sigma**2 / (order * rounds) * (1 if accepted else 1 - 1 / order)
@@ -241,7 +238,7 @@ def test_stepwise_equals_lanes_bit_for_bit(sigma: float | str) -> None:
         policy = CSAR(action_set=box, sparsity=sparsity, sigma=sigma)
         options: dict[str, Any] = {"horizon": 400, "seed": 3}
         lanes = sb.simulate(policy, env, **options, trials=4)
-        steps = sb.simulate(policy, env, **options, trials=4, engine="stepwise")
+        steps = simulate_stepwise(policy, env, **options, trials=4)
         fewer = sb.simulate(policy, env, **options, trials=2)
         assert lanes.regret.tobytes() == steps.regret.tobytes()
         assert lanes.regret[:2].tobytes() == fewer.regret.tobytes()
@@ -274,9 +271,9 @@ def test_a_state_that_makes_no_sense_is_refused() -> None:
         ("means", "x"),
     ):
         with pytest.raises(sb.InvalidValueError):
-            csar().start()._restore_all({**state, name: value})
+            csar().start()._restore({**state, name: value})
     with pytest.raises(sb.InvalidValueError, match="none of them rejected"):
-        csar().start()._restore_all({**state, "accepted": [1, 0, 0, 0], "rejected": [1, 0, 0, 0]})
+        csar().start()._restore({**state, "accepted": [1, 0, 0, 0], "rejected": [1, 0, 0, 0]})
 
 
 def test_masks_are_respected_and_do_not_mislead() -> None:

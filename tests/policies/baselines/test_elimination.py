@@ -20,6 +20,7 @@ from sparsebandits.policies.learner import Learner
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import CASE_IDS, FACTORIES
 from tests.policies.examples import ellipsoid, play, play_late, polytope
+from tests.reference.stepwise import simulate_stepwise
 
 DIM = 4
 BOX = sb.Box(np.zeros(DIM), np.ones(DIM))
@@ -45,7 +46,7 @@ def run(
         if watch is not None:
             watch(rule, actions)
         rewards = (actions * theta).sum(axis=1) + sigma * rng.standard_normal(len(theta))
-        rule.learn(actions, rewards, rule.exploring)
+        rule.learn(actions, rewards, rule.pulls)
     return rule
 
 
@@ -330,7 +331,7 @@ def test_the_engines_agree_bit_for_bit(name: str) -> None:
         action_set=policy.action_set, theta_star=sb.UniformCube(), noise=sb.Gaussian(0.1)
     )
     lanes = sb.simulate(policy, env, horizon=400, trials=5, seed=2)
-    single = sb.simulate(policy, env, horizon=400, trials=5, seed=2, engine="stepwise")
+    single = simulate_stepwise(policy, env, horizon=400, trials=5, seed=2)
     fewer = sb.simulate(policy, env, horizon=400, trials=2, seed=2, first_trial=3)
     np.testing.assert_array_equal(lanes.regret, single.regret)
     np.testing.assert_allclose(lanes.theta_error, single.theta_error, rtol=1e-12)
@@ -450,7 +451,7 @@ def test_rewards_of_some_lanes_leave_the_others_alone() -> None:
     actions = rule.choose(policy.action_set)
     alone.choose(policy.action_set)
     some = np.array([2, 0])
-    rule.learn(actions[some], np.array([1.0, 2.0]), rule.exploring[some], some)
+    rule.learn(actions[some], np.array([1.0, 2.0]), rule.pulls[some], some)
     for array, other in zip(rule.arrays().values(), alone.arrays().values(), strict=True):
         np.testing.assert_array_equal(array[1], other[1])
     assert (rule.told.sum(axis=1) == [7, 6, 7]).all()
@@ -498,7 +499,7 @@ def test_a_state_that_contradicts_itself_is_refused() -> None:
     state = rule_in(learner).state()
     for name, value in (("chosen", 99), ("survivors", 2), ("phase", 0)):
         with pytest.raises(sb.InvalidValueError, match="contradict"):
-            rule_in(elimination().start()).restore({**state, name: value})
+            rule_in(elimination().start()).restore({**state, name: value}, 0)
 
 
 def test_settings_survive_a_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -506,7 +507,7 @@ def test_settings_survive_a_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
     for make in VARIANTS.values():
         policy = make()
         data = json.loads(json.dumps(policy.to_dict()))
-        assert Policy.from_dict(data).to_dict() == policy.to_dict()
+        assert sb.Policy.from_dict(data).to_dict() == policy.to_dict()
 
 
 def test_extreme_settings_do_not_overflow() -> None:

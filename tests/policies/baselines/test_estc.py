@@ -13,6 +13,7 @@ from sparsebandits.policies import Learner
 from sparsebandits.policies.baselines.estc import ESTC
 from sparsebandits.validation import FloatArray
 from tests.policies.test_saving import same, wander
+from tests.reference.stepwise import simulate_stepwise
 from tests.simulation.test_simulate import SETS
 
 
@@ -23,12 +24,8 @@ def estc(X: sb.ActionSet, sparsity: int = 2, **keywords: Any) -> ESTC:
 
 
 def reloaded(learner: Learner) -> Learner:
-    """Through JSON, into a learner that was started with another seed."""
-    data = json.loads(json.dumps(learner.to_dict()))
-    fields = {name: value for name, value in data["policy"].items() if name != "kind"}
-    fresh = ESTC._from_dict(fields).start(seed=99)
-    fresh._restore_all(data["state"])
-    return fresh
+    """Through JSON, into a new learner."""
+    return Learner.from_dict(json.loads(json.dumps(learner.to_dict())))
 
 
 def explorations(X: sb.ActionSet, sparsity: int, lanes: int, steps: int) -> FloatArray:
@@ -97,11 +94,14 @@ def commitments(n: int, sigma: float, lanes: int = 40) -> tuple[FloatArray, Floa
         actions = rule.choose(X)
         assert rule.exploring.all()
         rewards = (actions * theta).sum(axis=1) + sigma * rng.standard_normal(lanes)
-        rule.learn(actions, rewards, rule.exploring)
+        rule.learn(actions, rewards, rule.pulls)
     mine = rule.choose(X)
     assert not rule.exploring.any()
     least = np.array(
-        [np.linalg.lstsq(rule.gram[i], rule.response[i], rcond=1e-9)[0] for i in range(lanes)]
+        [
+            np.linalg.lstsq(v, b, rcond=1e-9)[0]
+            for v, b in zip(rule.sums.gram(), rule.sums.response(), strict=True)
+        ]
     )
     other = policy.best_actions(least, X)
     best = np.linalg.norm(theta, axis=1)
@@ -149,7 +149,7 @@ def test_stepwise_equals_lanes_bit_for_bit(name: str) -> None:
     policies = policies[:1] if slow else policies
     for policy in policies:
         lanes = sb.simulate(policy, env, horizon=horizon, trials=4, seed=3)
-        steps = sb.simulate(policy, env, horizon=horizon, trials=4, seed=3, engine="stepwise")
+        steps = simulate_stepwise(policy, env, horizon=horizon, trials=4, seed=3)
         fewer = sb.simulate(policy, env, horizon=horizon, trials=2, seed=3)
         assert lanes.regret.tobytes() == steps.regret.tobytes()
         assert lanes.regret[:2].tobytes() == fewer.regret.tobytes()

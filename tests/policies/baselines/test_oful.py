@@ -16,6 +16,7 @@ from sparsebandits.policies.baselines.oful import OFUL, OFULRule, extreme_points
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import CASE_IDS, FACTORIES, correlated_matrix
 from tests.policies.examples import play_late
+from tests.reference.stepwise import simulate_stepwise
 
 DIM = 4
 SMALL_SETS: dict[str, sb.ActionSet] = {
@@ -52,7 +53,7 @@ def steps(
         actions = rule.choose(policy.action_set)
         yield rule, actions
         rewards = (actions * theta).sum(axis=1) + sigma * rng.standard_normal(len(theta))
-        rule.learn(actions, rewards, rule.exploring)
+        rule.learn(actions, rewards, rule.pulls)
 
 
 def trained(policy: OFUL, lanes: int = 3, rewards: int = 12, seed: int = 0) -> OFULRule:
@@ -61,7 +62,7 @@ def trained(policy: OFUL, lanes: int = 3, rewards: int = 12, seed: int = 0) -> O
     rule = rule_of(policy, lanes, seed)
     for _ in range(rewards):
         actions = np.array([policy.action_set.sample(rng, 2) for _ in range(lanes)])
-        rule.learn(actions, rng.standard_normal(lanes), rule.exploring)
+        rule.learn(actions, rng.standard_normal(lanes), rule.pulls)
     return rule
 
 
@@ -354,7 +355,7 @@ def test_the_engines_agree_bit_for_bit(name: str) -> None:
         action_set=policy.action_set, theta_star=sb.UniformCube(), noise=sb.Gaussian(0.5)
     )
     lanes = sb.simulate(policy, env, horizon=60, trials=4, seed=2)
-    single = sb.simulate(policy, env, horizon=60, trials=4, seed=2, engine="stepwise")
+    single = simulate_stepwise(policy, env, horizon=60, trials=4, seed=2)
     fewer = sb.simulate(policy, env, horizon=60, trials=2, seed=2, first_trial=2)
     np.testing.assert_array_equal(lanes.regret, single.regret)
     np.testing.assert_allclose(lanes.theta_error, single.theta_error, rtol=1e-12)
@@ -398,7 +399,7 @@ def test_rewards_of_some_lanes_leave_the_others_alone() -> None:
     policy = oful(SMALL_SETS["l2"])
     rule, alone = trained(policy, lanes=3), trained(policy, lanes=3)
     actions = rule.choose(policy.action_set)
-    rule.learn(actions[[2, 0]], np.array([1.0, 2.0]), rule.exploring[[2, 0]], np.array([2, 0]))
+    rule.learn(actions[[2, 0]], np.array([1.0, 2.0]), rule.pulls[[2, 0]], np.array([2, 0]))
     for array, other in zip(rule.arrays().values(), alone.arrays().values(), strict=True):
         np.testing.assert_array_equal(array[1], other[1])
         assert (array[0] != other[0]).any()
@@ -487,5 +488,5 @@ def test_settings_survive_a_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch)
     for policy in (oful(radius=np.float64(0.5), starts=np.int64(3)), oful(theta_bound=2)):
         data = json.loads(json.dumps(policy.to_dict()))
-        assert Policy.from_dict(data).to_dict() == policy.to_dict()
+        assert sb.Policy.from_dict(data).to_dict() == policy.to_dict()
     assert replace(policy, ridge=3.0).ridge == 3.0

@@ -7,7 +7,8 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.policies import POLICIES
-from sparsebandits.policies.baselines.pege import PEGE, longest_way
+from sparsebandits.policies.baselines.pege import PEGE
+from sparsebandits.policies.cycle_rule import longest_way
 from sparsebandits.policies.schedules import lengths, make_schedule
 from tests.policies.examples import (
     DIM,
@@ -274,11 +275,11 @@ def test_a_refused_choice_changes_nothing() -> None:
 
     learner = pege(Failing(DIM)).start()
     play(learner, DIM)
-    before = learner._state()
+    before = learner.to_dict()
     Failing.broken = True
     with pytest.raises(sb.SolverError):
         learner.ask()
-    assert learner._state() == before
+    assert learner.to_dict() == before
     Failing.broken = False
     assert learner.ask().phase == "exploit"
 

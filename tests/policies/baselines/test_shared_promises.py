@@ -15,6 +15,7 @@ from sparsebandits.policies.baselines.pege import PEGE
 from sparsebandits.policies.baselines.random_sparse import RandomSparse
 from sparsebandits.validation import BoolArray
 from tests.policies.examples import DIM, THETA, ellipsoid, play, play_late, polytope, reward_of
+from tests.reference.stepwise import simulate_stepwise
 
 Make = Callable[[sb.ActionSet], Policy]
 
@@ -120,9 +121,11 @@ def test_step_by_step_and_side_by_side_give_the_same_bits(
     )
     # An oracle call on these takes some ten milliseconds.
     horizon = 20 if isinstance(action_set, (sb.Polytope, sb.Budget)) else 60
-    lanes = sb.simulate(policy, env, horizon=horizon, trials=4, seed=3)
-    steps = sb.simulate(policy, env, horizon=horizon, trials=4, seed=3, engine="stepwise")
-    some = sb.simulate(policy, env, horizon=horizon, trials=2, seed=3, first_trial=2)
+    lanes = sb.simulate(policy, env, horizon=horizon, trials=4, seed=3, engine="lanes")
+    steps = simulate_stepwise(policy, env, horizon=horizon, trials=4, seed=3)
+    some = sb.simulate(
+        policy, env, horizon=horizon, trials=2, seed=3, first_trial=2, engine="lanes"
+    )
     np.testing.assert_array_equal(lanes.regret, steps.regret)
     # The engines sum the squares of one and the same error in their own order.
     np.testing.assert_allclose(lanes.theta_error, steps.theta_error, rtol=1e-14)
@@ -142,7 +145,7 @@ def test_step_by_step_and_side_by_side_agree_where_items_come_and_go(make: Make)
     )
     policy = make(action_set)
     lanes = sb.simulate(policy, env, horizon=90, trials=4, seed=3)
-    steps = sb.simulate(policy, env, horizon=90, trials=4, seed=3, engine="stepwise")
+    steps = simulate_stepwise(policy, env, horizon=90, trials=4, seed=3)
     np.testing.assert_array_equal(lanes.regret, steps.regret)
     # The engines sum the squares of one and the same error in their own order.
     np.testing.assert_allclose(lanes.theta_error, steps.theta_error, rtol=1e-14)

@@ -58,6 +58,9 @@ class PosteriorCertificate(Certificate):
 
     Nothing is verified: `locked` only says whether the policy has committed, `gap` is that of the
     estimate (nan where the oracle measures none), no threshold is there, `cycle` counts rewards.
+    `sigma` is the noise level that the decisions reckon with. It is never 0: while no reward but 0
+    is known it is 1, and nan, as are the deviations and the probability, where the policy was told
+    that there is no noise or its rewards showed none.
 
     Attributes
     ----------

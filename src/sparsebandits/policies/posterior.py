@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def describe_posterior(policy: "AdaptivePolicy", rule: Rule, draws: int) -> Certificate:
     """Return what is known in the only lane of a rule."""
     estimate, model = rule.estimate, rule.posterior
-    sigma = float(rule.noise_scale()[0])
+    level = float(rule.noise_scale()[0])
+    # A level of 0, which only somebody who was told it reckons with, describes no uncertainty.
+    sigma = level if level > 0 else math.nan
     count = 0 if model is None else int(model.counts[0])
     theta = None if estimate is None else estimate[0].copy()
     deviation = None if model is None else sigma * model.deviations()[0]
@@ -25,7 +27,7 @@ def describe_posterior(policy: "AdaptivePolicy", rule: Rule, draws: int) -> Cert
     if theta is not None:
         best = sparse_argmax(policy.action_set, theta, policy.sparsity, method)
         support, gap = best.support, best.gap
-    if model is not None and theta is not None and count:
+    if model is not None and theta is not None and count and math.isfinite(sigma):
         shape = (draws, policy.action_set.dim)
         noise = np.random.default_rng(count).standard_normal(shape) @ model.root[0].T
         actions = policy.best_actions(theta + sigma * noise, policy.action_set)

@@ -58,9 +58,15 @@ class RidgeRule(Rule):
         return self.posterior.theta_hat
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
-        """Return sigma in each lane: the given one, or its estimate."""
+        """Return sigma in each lane: the given one, or its estimate, which is never 0.
+
+        Decisions and certificates reckon with the same. While no reward but 0 is known nothing
+        tells how large the noise is, and 1 stands for it: theta_hat is 0, so that any level leads
+        to the same decisions.
+        """
         if isinstance(self.sigma, str):
-            return self.posterior.noise_scale(lanes)
+            estimate = self.posterior.noise_scale(lanes)
+            return np.asarray(np.where(estimate > 0, estimate, 1.0))
         return np.full(self.posterior.counts[lanes].shape, float(self.sigma))
 
     def arrays(self) -> dict[str, Any]:

@@ -23,7 +23,9 @@ class SparseThompson(AdaptivePolicy):
         theta_hat·x + sigma ||x||_{V^-1} sqrt(1.1 log(e + t ||x||^2_{V^-1} / 2));
 
     and plays the best of all. A decision is kept for as many steps as add 0.3% to what is known
-    along it, so oracle calls become rare.
+    along it, at most 0.3% of all rewards, so oracle calls become rare; it is made anew at once when
+    another set is asked about, logs or rewards of other actions come in, or its action teaches
+    nothing.
 
     What may be claimed. The regret was measured (`docs/regret.md`), not proven. Thompson sampling
     has a proven frequentist bound, of order d^(3/2) sqrt(T) up to logarithms, if the draws are

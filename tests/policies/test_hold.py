@@ -219,7 +219,7 @@ def test_a_forged_hold_is_refused() -> None:
 def test_lanes_hold_as_the_learner_does() -> None:
     """Blocks of the same mask, long enough for holds, and two that alternate."""
     whole = sb.Box(np.zeros(2), np.ones(2))
-    masks: list[Support] = [[0]] * 9 + [[0, 1]] * 30 + [[1], [0, 1]] * 3
+    masks = [[0]] * 9 + [[0, 1]] * 30 + [[1], [0, 1]] * 3
     environment = LinearEnvironment(
         action_sets=PeriodicAvailability(whole, masks), theta_star=[0.5, -0.2], noise=Gaussian(0.3)
     )

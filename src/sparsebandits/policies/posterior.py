@@ -17,7 +17,7 @@ def describe_posterior(policy: "AdaptivePolicy", rule: Rule, draws: int) -> Cert
     """Return what is known in the only lane of a rule."""
     estimate, model = rule.estimate, rule.posterior
     level = float(rule.noise_scale()[0])
-    # A level of 0, which only somebody who was told it reckons with, describes no uncertainty.
+    # Who reckons with no noise, told so or by the Lasso, has no uncertainty to describe.
     sigma = level if level > 0 else math.nan
     count = 0 if model is None else int(model.counts[0])
     theta = None if estimate is None else estimate[0].copy()
@@ -27,8 +27,9 @@ def describe_posterior(policy: "AdaptivePolicy", rule: Rule, draws: int) -> Cert
     if theta is not None:
         best = sparse_argmax(policy.action_set, theta, policy.sparsity, method)
         support, gap = best.support, best.gap
-    if model is not None and theta is not None and count and math.isfinite(sigma):
-        shape = (draws, policy.action_set.dim)
+    shape = (draws, policy.action_set.dim)
+    # With fewer rewards than coordinates the draws would show the prior.
+    if model is not None and theta is not None and count >= shape[1] and math.isfinite(sigma):
         noise = np.random.default_rng(count).standard_normal(shape) @ model.root[0].T
         actions = policy.best_actions(theta + sigma * noise, policy.action_set)
         best_action = policy.best_actions(theta[None], policy.action_set)

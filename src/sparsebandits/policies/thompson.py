@@ -49,7 +49,8 @@ class SparseThompson(AdaptivePolicy):
         H.
     oracle : str
     sigma : float or "estimate"
-        The noise level; estimated unless given.
+        The noise level; estimated unless given. One that is given is the least that is reckoned
+        with: rewards that it does not explain count as more.
     guarantee : bool
         Keep the floor of exploration described above.
 

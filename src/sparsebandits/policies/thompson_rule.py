@@ -58,9 +58,7 @@ class ThompsonRule(RidgeRule):
         sigma: float | str,
     ) -> None:
         lanes, dim = len(generators), policy.action_set.dim
-        # Without any noise the posterior of a known sigma = 0 would have no width to explore.
-        known = sigma if sigma != 0 else "estimate"
-        super().__init__(policy, lanes, relative_prior(policy.action_set, self.ridge), known)
+        super().__init__(policy, lanes, relative_prior(policy.action_set, self.ridge), sigma)
         self._tape = Tape(generators, dim * self.samples, block, normals)
         self.held = np.zeros((lanes, dim))
         self.left = np.zeros(lanes, dtype=np.intp)
@@ -98,6 +96,17 @@ class ThompsonRule(RidgeRule):
         if self._looked_at[0] is not current:
             self._looked_at = (current, _is_part(current, self.policy.action_set))
         return self._looked_at[1]
+
+    def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
+        """Return sigma in each lane: its estimate, and no less than the one given.
+
+        The width of the posterior is a multiple of it, before any data too: told of little noise,
+        or of none, it would take theta for as little. The estimate counts what the prior does not
+        explain, and comes down to sigma with the data.
+        """
+        told = 0.0 if isinstance(self.sigma, str) else self.sigma
+        level = np.maximum(self.posterior.noise_scale(lanes), told)
+        return np.asarray(np.where(level > 0, level, 1.0))
 
     # ------------------------------------------------------------------ rewards end a hold
 

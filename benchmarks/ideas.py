@@ -42,7 +42,6 @@ class Sampling(RidgeRule):
 
     def choose(self, current: ActionSet) -> FloatArray:
         sigma = self.noise_scale()
-        sigma[sigma == 0] = 1.0
         z = self.tape.next(self.everyone)
         outer, inner = self.scales()
         theta = self.posterior.draw(z, outer * sigma)
@@ -88,12 +87,12 @@ class Optimism(Shipped):
     def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
         return np.asarray(0.9 * np.sqrt(np.log(rewards + 1)) + 0 * widths)
 
-    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray]:
         scene = self.scene(lanes, current)
         scene.propose(self.proposals(scene))
         scene.propose(scene.uphill()[1:])
         best = 1 + scene.index[1:].argmax(axis=0)
-        return scene.thetas[best, scene.rows], scene.actions[best, scene.rows], np.ones(lanes.size)
+        return scene.actions[best, scene.rows], np.ones(lanes.size)
 
 
 class Shrinking(Optimism):
@@ -108,7 +107,7 @@ class Informed(Shipped):
 
     further = (0.5, 2.0, 4.0)
 
-    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray]:
         scene = self.scene(lanes, current)
         scene.propose(self.proposals(scene))
         scene.propose(scene.uphill())
@@ -121,7 +120,7 @@ class Informed(Shipped):
         information = shared**2 / (1 + scene.widths)
         regret = np.maximum(limit - scene.means, 0.0)
         found = (regret**2 / np.maximum(information, 1e-300)).argmin(axis=0), scene.rows
-        return scene.thetas[found], scene.actions[found], scene.widths[found]
+        return scene.actions[found], scene.widths[found]
 
 
 class Worth(Shipped):
@@ -137,7 +136,7 @@ class Worth(Shipped):
     samples, directed, hold, ahead = 1, 15, 0.0, 2.0
     plans = (0.1, 0.3, 1.0, 3.0, 10.0)
 
-    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray]:
         scene = self.scene(lanes, current)
         draw, *others = self.proposals(scene)
         theta = draw if current.is_strongly_convex else scene.theta
@@ -163,8 +162,7 @@ class Worth(Shipped):
         surplus[best] = -np.inf
         found = surplus.argmax(axis=0), scene.rows
         abroad = (surplus[found] > 0)[:, None]
-        theta = np.where(abroad, scene.thetas[found], theta)
-        return theta, np.where(abroad, scene.actions[found], action), np.ones(lanes.size)
+        return np.where(abroad, scene.actions[found], action), np.ones(lanes.size)
 
 
 class Steep(Shipped):

@@ -13,8 +13,8 @@ _SMALLEST_PIVOT = 1e-3
 REFACTOR = 512
 """Rewards of one lane between two Cholesky factorisations."""
 
-_ROUNDING = 1e-12
-"""The least number of degrees of freedom, which are positive but for rounding."""
+_ROUNDING = 1e-9
+"""Fewer degrees of freedom than this are the rounding of a sum of d terms."""
 
 
 class RidgeLanes:
@@ -145,12 +145,20 @@ class RidgeLanes:
         return np.asarray(self.theta_hat[lanes] + scale[:, None] * noise)
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
-        r"""Estimate sigma in each lane: sqrt(squares / freedom); 0 before the first reward.
+        r"""Estimate sigma in each lane: sqrt(squares / freedom); 0 while no reward but 0 is known.
 
         freedom = n - d + trace(P (V + P)^-1) is the number of rewards less the effective number of
         parameters. While there are fewer rewards than coordinates it counts what the prior has
         left over: the first estimate is the size of the rewards themselves, which is cautious.
+        Where actions far longer than the prior expects leave less over than rounding does, that
+        size is taken: the root of the mean y^2, with sum y^2 = squares + b·theta_hat.
         """
         kept = (self.deviations(lanes) ** 2 * self.prior).sum(axis=1)
-        freedom = np.maximum(self.counts[lanes] - self.prior.size + kept, _ROUNDING)
-        return np.asarray(np.sqrt(self.squares[lanes] / freedom))
+        squares, counts = self.squares[lanes], self.counts[lanes]
+        freedom = counts - self.prior.size + kept
+        lost = freedom < _ROUNDING
+        if lost.any():
+            total = squares + (self.response[lanes] * self.theta_hat[lanes]).sum(axis=1)
+            squares = np.where(lost, total, squares)
+            freedom = np.where(lost, np.maximum(counts, 1), freedom)
+        return np.asarray(np.sqrt(squares / freedom))

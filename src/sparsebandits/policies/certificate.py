@@ -58,6 +58,8 @@ class PosteriorCertificate(Certificate):
 
     Nothing is verified: `locked` only says whether the policy has committed, `gap` is that of the
     estimate (nan where the oracle measures none), no threshold is there, `cycle` counts rewards.
+    `sigma` is the noise level that the decisions reckon with. It is never 0: while no reward but 0
+    is known it is 1, and where a policy reckons with 0 it is nan, as are the deviations.
 
     Attributes
     ----------
@@ -69,8 +71,8 @@ class PosteriorCertificate(Certificate):
         The support of the best action for the estimate.
     probability : float
         The share of draws from the posterior for which that support is the best; nan where there
-        is no posterior. It is a statement about the model (Gaussian noise, a flat prior of the
-        rule's ridge), not a bound that holds for every theta*.
+        is no posterior, or fewer rewards than coordinates. It is a statement about the model
+        (Gaussian noise, a flat prior of the rule's ridge), not a bound that holds for every theta*.
     draws : int
         How many were drawn.
     """

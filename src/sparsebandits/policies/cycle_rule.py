@@ -536,12 +536,13 @@ class CycleRule(Rule):
 
     def _check_lock(self) -> None:
         support = [int(i) for i in self.support[0] if i >= 0]
-        usable = np.flatnonzero(self.action_set.available).tolist()
-        allowed = self._parts.locks and self.planned[0] and set(support) <= set(usable)
-        if support != sorted(set(support)) or not (allowed or not self.locked[0]):
+        usable = set(np.flatnonzero(self.action_set.available).tolist())
+        sound = support == sorted(set(support)) and set(support) <= usable
+        may = self._parts.locks and self.planned[0] if self.locked[0] else not support
+        if not (sound and may):
             raise InvalidValueError(
-                "state.support must hold distinct available coordinates, ascending, and nothing "
-                f"be locked where nothing is verified, got {self.support[0].tolist()}."
+                "state.support must hold distinct available coordinates, ascending, and none "
+                f"while nothing is locked, got {self.support[0].tolist()}."
             )
 
     def check_pull(self, action: FloatArray, pull: int) -> None:

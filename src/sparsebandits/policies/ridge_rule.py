@@ -57,9 +57,15 @@ class RidgeRule(Rule):
         return self.posterior.theta_hat
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
-        """Return sigma in each lane: the given one, or its estimate."""
+        """Return sigma in each lane: the given one, or its estimate, which is never 0.
+
+        Decisions and certificates reckon with the same. While no reward but 0 is known nothing
+        tells how large the noise is, and 1 stands for it: theta_hat is 0, so that any level leads
+        to the same decisions.
+        """
         if isinstance(self.sigma, str):
-            return self.posterior.noise_scale(lanes)
+            estimate = self.posterior.noise_scale(lanes)
+            return np.asarray(np.where(estimate > 0, estimate, 1.0))
         return np.full(self.posterior.counts[lanes].shape, float(self.sigma))
 
     def arrays(self) -> dict[str, Any]:
@@ -89,10 +95,13 @@ class RidgeRule(Rule):
     def certificate(self, horizon: int | None, draws: int) -> PosteriorCertificate:
         """Describe the posterior behind the next decision, by draws that depend on the data."""
         model, theta = self.posterior, self.posterior.theta_hat[0].copy()
-        sigma, count = float(self.noise_scale()[0]), int(model.counts[0])
+        level, count = float(self.noise_scale()[0]), int(model.counts[0])
+        # Who was told that there is no noise has no uncertainty to describe.
+        sigma = level if level > 0 else np.nan
         best = self.oracle.solve(theta, self.action_set)
         probability = np.nan
-        if count:
+        # With fewer rewards than coordinates the draws would show the prior.
+        if count >= self.dim and level > 0:
             normals = np.random.default_rng(count).standard_normal((draws, self.dim))
             thetas = theta + sigma * (normals @ model.root[0].T)
             actions = self.oracle.actions(np.concatenate([theta[None], thetas]), self.action_set)
@@ -108,5 +117,5 @@ class RidgeRule(Rule):
             deviation=sigma * model.deviations()[0],
             best_support=best.support,
             probability=probability,
-            draws=draws if count else 0,
+            draws=draws if np.isfinite(probability) else 0,
         )

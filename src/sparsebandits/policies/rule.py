@@ -161,11 +161,13 @@ class Rule(ABC):
         estimate = self.estimate
         theta = None if estimate is None else estimate[0].copy()
         best = None if theta is None else self.oracle.solve(theta, self.action_set)
+        level = float(self.noise_scale()[0])
         return PosteriorCertificate(
             locked=self.support_in(0) is not None,
             support=self.support_in(0),
             gap=np.nan if best is None else best.gap,
-            sigma=float(self.noise_scale()[0]),
+            # Who reckons with no noise has no uncertainty to describe.
+            sigma=level if level > 0 else np.nan,
             theta_hat=theta,
             best_support=None if best is None else best.support,
         )

@@ -23,7 +23,9 @@ class SparseThompson(Policy):
         theta_hat·x + sigma ||x||_{V^-1} sqrt(1.1 log(e + t ||x||^2_{V^-1} / 2));
 
     and plays the best of all. A decision is kept for as many steps as add 0.3% to what is known
-    along it, so oracle calls become rare.
+    along it, at most 0.3% of all rewards, so oracle calls become rare; it is made anew at once when
+    another set is asked about, logs or rewards of other actions come in, or its action teaches
+    nothing.
 
     What may be claimed. The regret was measured (`docs/regret.md`), not proven. Thompson sampling
     has a proven frequentist bound, of order d^(3/2) sqrt(T) up to logarithms, if the draws are
@@ -47,7 +49,8 @@ class SparseThompson(Policy):
         H.
     oracle : str
     sigma : float or "estimate"
-        The noise level; estimated unless given.
+        The noise level; estimated unless given. One that is given is the least that is reckoned
+        with: rewards that it does not explain count as more.
     guarantee : bool
         Keep the floor of exploration described above.
 

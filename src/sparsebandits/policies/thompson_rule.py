@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
 from sparsebandits.policies.rule import EXPLOIT, Tape, normals
@@ -14,11 +15,29 @@ from sparsebandits.validation import FloatArray, IntArray
 _TINY = 1e-300
 
 
+_LESSON = 0.01
+"""An action with t ||x||^2_{V^-1} below this teaches nothing next to an average reward."""
+
+
 class ThompsonRule(RidgeRule):
     """Propose, climb, take the best index, hold.
 
-    A decision is kept as the theta whose best action it is, so that it can be played on the set of
-    any step. The constants were chosen in `benchmarks/ideas.py`.
+    A decision is held for the steps that add `hold` to what is known along it, which is at most
+    that share of the rewards known, and only while nothing else changes. It is made anew where its
+    action teaches nothing; where the set of the step is another one, by content; and where a reward
+    came that is none of its own: of another action, out of logs, or more than it was played. All of
+    that is read off the arrays that are saved. The constants were chosen in `benchmarks/ideas.py`.
+
+    Attributes
+    ----------
+    held : (lanes, dim) array
+        The action decided last.
+    left : (lanes,) int array
+        For how many steps more it is held.
+    awaited : (lanes,) int array
+        How often it was played without its reward having come.
+    offered : (lanes, dim) bool array
+        What was available when it was decided.
     """
 
     ridge: ClassVar[float] = 0.1
@@ -37,53 +56,114 @@ class ThompsonRule(RidgeRule):
         sigma: float | str,
     ) -> None:
         lanes, dim = len(generators), policy.action_set.dim
-        # Without any noise the posterior of a known sigma = 0 would have no width to explore.
-        known = sigma if sigma != 0 else "estimate"
-        super().__init__(policy, lanes, relative_prior(policy.action_set, self.ridge), known)
+        super().__init__(policy, lanes, relative_prior(policy.action_set, self.ridge), sigma)
         self.explorations = dim
         self._tape = Tape(generators, dim * self.samples, block, normals)
         self.held = np.zeros((lanes, dim))
         self.left = np.zeros(lanes, dtype=np.intp)
-        self._current: ActionSet | None = None
-        self._actions = np.zeros((lanes, dim))
+        self.awaited = np.zeros(lanes, dtype=np.intp)
+        self.offered = np.tile(policy.action_set.available, (lanes, 1))
+        self._looked_at: tuple[ActionSet, bool] = (policy.action_set, True)
+
+    def choose(self, current: ActionSet) -> FloatArray:
+        """Return the held action of each lane, decided anew where it is not held any more."""
+        is_own = self._is_own(current)
+        # Every lane was last served on one and the same set.
+        is_same = is_own and bool((self.offered[0] == current.available).all())
+        due = np.flatnonzero(self.left == 0) if is_same else self.everyone
+        held, left, awaited = self.held, self.left - 1, self.awaited + 1
+        if due.size:
+            chosen, widths = self.decide(due, current)
+            held = held.copy()
+            # A set that is not the policy's is not saved with it, so nothing is held there.
+            held[due], awaited[due] = chosen, 1
+            left[due] = self.steps(due, widths) - 1 if is_own else 0
+        if not is_same:
+            self.offered = np.tile(current.available, (self.lanes, 1))
+        self.held, self.left, self.awaited = held, left, awaited
+        return held
+
+    def steps(self, lanes: IntArray, widths: FloatArray) -> IntArray:
+        """For how many steps actions with x' V^-1 x = `widths` are played, at least 1."""
+        known = self.posterior.counts[lanes]
+        longest = 1 + self.hold * known
+        wanted = np.minimum(self.hold / np.maximum(widths, _TINY), longest)
+        return np.asarray(np.where(known * widths < _LESSON, 1, np.maximum(wanted, 1)), np.intp)
+
+    def _is_own(self, current: ActionSet) -> bool:
+        """Whether this is the policy's set, or a part of it; the last answer is kept."""
+        if self._looked_at[0] is not current:
+            self._looked_at = (current, _is_part(current, self.policy.action_set))
+        return self._looked_at[1]
+
+    def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
+        """Return sigma in each lane: its estimate, and no less than the one given.
+
+        The width of the posterior is a multiple of it, before any data too: told of little noise,
+        or of none, it would take theta for as little. The estimate counts what the prior does not
+        explain, and comes down to sigma with the data.
+        """
+        told = 0.0 if isinstance(self.sigma, str) else self.sigma
+        level = np.maximum(self.posterior.noise_scale(lanes), told)
+        return np.asarray(np.where(level > 0, level, 1.0))
+
+    # ------------------------------------------------------------------ rewards end a hold
+
+    def learn(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        pulls: IntArray,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Take in one reward of each lane, or of the given distinct `lanes`."""
+        super().learn(actions, rewards, pulls, lanes)
+        where: Any = slice(None) if lanes is None else lanes
+        if not self.left[where].any():
+            return
+        expected = (actions == self.held[where]).all(axis=1) & (self.awaited[where] > 0)
+        self.awaited[where] -= expected
+        self.left[where] *= expected
+
+    def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
+        """Take in logged rewards of the only lane at once."""
+        super().learn_many(actions, rewards)
+        self.left[0] = 0
+
+    # ------------------------------------------------------------------ saved
 
     def arrays(self) -> dict[str, Any]:
         """Return the regression's arrays, and the decision that is held."""
-        return {**super().arrays(), "held": self.held, "left": self.left}
+        names = ("held", "left", "awaited", "offered")
+        return {**super().arrays(), **{name: getattr(self, name) for name in names}}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
-        """Take back what `state` returned."""
+        """Take back what `state` returned; what is still to be played must be an action."""
         super().restore(state, asked)
-        self._current = None
-
-    def choose(self, current: ActionSet) -> FloatArray:
-        """Return the held action of each lane, decided anew where its time is over."""
-        due = np.flatnonzero(self.left == 0)
-        held, left, actions = self.held, self.left - 1, self._actions
-        if current is not self._current:
-            actions = np.empty_like(actions)
-            stay = np.flatnonzero(self.left)
-            if stay.size:
-                actions[stay] = self.policy.best_actions(held[stay], current)
-        if due.size:
-            thetas, chosen, widths = self.decide(due, current)
-            held, actions = held.copy(), actions.copy()
-            held[due], actions[due] = thetas, chosen
-            left[due] = np.clip(self.hold / np.maximum(widths, _TINY), 1, 1e9).astype(np.intp) - 1
-        self.held, self.left, self._actions, self._current = held, left, actions, current
-        return actions
+        self._looked_at = (self.policy.action_set, True)
+        left, longest = int(self.left[0]), self.hold * int(self.posterior.counts[0])
+        if left > longest:
+            raise InvalidValueError(
+                f"state.left must be at most {longest:g}, a share of {self.hold:g} of the rewards "
+                f"known, got {left}."
+            )
+        held, offered = self.held[0], self.offered[0] & self.policy.action_set.available
+        fits = not held[~offered].any() and np.count_nonzero(held) <= self.policy.sparsity
+        if left and not (fits and self.policy.action_set.contains(held)):
+            raise InvalidValueError(
+                f"state.held must be an action of {self.policy.action_set!r} on what is offered, "
+                f"with at most {self.policy.sparsity} non-zeros."
+            )
 
     # ------------------------------------------------------------------ one decision
 
-    def decide(
-        self, lanes: IntArray, current: ActionSet
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return theta, its best action, and that action's variance for unit noise."""
+    def decide(self, lanes: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
+        """Return an action of each lane, and its variance for unit noise."""
         scene = self.scene(lanes, current)
         scene.propose(self.proposals(scene))
         scene.propose(scene.uphill())
         best = scene.index.argmax(axis=0), scene.rows
-        return scene.thetas[best], scene.actions[best], scene.widths[best]
+        return scene.actions[best], scene.widths[best]
 
     def scene(self, lanes: IntArray, current: ActionSet) -> "Scene":
         """Return the first proposal for these lanes: the best action for the estimate."""
@@ -112,12 +192,10 @@ class Scene:
         self.rule, self.lanes, self.current = rule, lanes, current
         self.root, self.theta = rule.posterior.root[lanes], rule.posterior.theta_hat[lanes]
         self.sigma: FloatArray = rule.noise_scale(lanes)
-        # No reward but 0 so far: theta_hat is 0 and any scale gives the same actions.
-        self.sigma[self.sigma == 0] = 1.0
         self.rewards: FloatArray = np.asarray(rule.posterior.counts[lanes] + 1.0, dtype=np.float64)
         self.rows = np.arange(lanes.size)
         shape = (0, *self.theta.shape)
-        self.thetas, self.actions, self.shadows = np.empty(shape), np.empty(shape), np.empty(shape)
+        self.actions, self.shadows = np.empty(shape), np.empty(shape)
         self.widths = self.means = self.index = np.empty((0, lanes.size))
         self.propose(self.theta[None])
 
@@ -129,7 +207,6 @@ class Scene:
         widths = np.einsum("knd,knd->kn", shadows, shadows)
         means = np.einsum("knd,nd->kn", actions, self.theta)
         index = means + self.sigma * self.rule.bonus(widths, self.rewards) * np.sqrt(widths)
-        self.thetas = np.concatenate([self.thetas, thetas])
         self.actions = np.concatenate([self.actions, actions])
         self.shadows = np.concatenate([self.shadows, shadows])
         self.widths = np.concatenate([self.widths, widths])
@@ -192,3 +269,17 @@ class FlooredThompsonRule(ThompsonRule):
             actions[forced] = 0.0
             actions[forced, axis[forced]] = reach[axis[forced]]
         return actions
+
+
+def _is_part(current: ActionSet, whole: ActionSet) -> bool:
+    """Whether `current` is `whole`, by content, with the same or fewer coordinates available."""
+    if current is whole:
+        return True
+    if type(current) is not type(whole) or (current.available & ~whole.available).any():
+        return False
+    # `restrict` makes a new set of the same parts: no need to compare what may be long lists.
+    mine, theirs = ({**vars(one), "available": None, "_cache": None} for one in (current, whole))
+    if mine.keys() == theirs.keys() and all(mine[name] is theirs[name] for name in mine):
+        return True
+    described = ({**one.to_dict(), "available": None} for one in (current, whole))
+    return next(described) == next(described)

@@ -198,9 +198,6 @@ class OFULRule(RidgeRule):
             return np.asarray(
                 sigma * np.sqrt(inside) + math.sqrt(settings.ridge) * settings.norm_of_theta
             )
-        # An estimate of 0 means that every reward was 0, and so is theta_hat: any scale gives the
-        # same action then.
-        sigma[sigma == 0] = 1.0
         return np.asarray(settings.radius * sigma * np.sqrt(np.log(2.0 + self.posterior.counts)))
 
     def index(self, actions: FloatArray, radii: FloatArray) -> FloatArray:

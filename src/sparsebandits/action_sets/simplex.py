@@ -54,13 +54,19 @@ def maximize_together(
     ([[0.0, 1.0]], [True])
     """
     n, width = objective.shape
+    extended = np.pad(matrix, ((0, 0), (0, 1)))  # padding finds a column of zeros
+    touches = extended.T != 0.0
     chunk = max(1, _ENTRIES // ((bounds.size + 1) * (width + 1)))
     x, proven = np.zeros((n, width)), np.zeros(n, dtype=np.bool_)
     for first in range(0, n, chunk):
         part = slice(first, first + chunk)
-        columns = np.where(indices[part, None, :] < 0, 0.0, matrix[:, indices[part]].swapaxes(0, 1))
-        tight, done = _Dictionaries(columns, bounds, objective[part]).solve()
-        x[part], optimal = _vertices(columns, bounds, objective[part], tight)
+        # Rows that are 0 on the support bind nothing: they come last, and mostly fall away.
+        touched = touches[indices[part]].any(axis=1)
+        most = int(touched.sum(axis=1).max(initial=0))
+        rows = np.argsort(~touched, axis=1, kind="stable")[:, :most]
+        columns, right = extended[rows[:, :, None], indices[part, None, :]], bounds[rows]
+        tight, done = _Dictionaries(columns, right, objective[part]).solve()
+        x[part], optimal = _vertices(columns, right, objective[part], tight)
         proven[part] = done & optimal
     return x, proven
 
@@ -76,9 +82,9 @@ class _Dictionaries:
         self.table[:, :rows, width] = bounds
         self.table[:, rows, :width] = -objective
         self.owner = np.broadcast_to(np.arange(rows), (n, rows)).copy()
-        """Which row of G the slack in each row of the dictionary belongs to; -1 for a free x_j."""
+        """Which row of A the slack in each row of the dictionary belongs to; -1 for a free x_j."""
         self.tight = np.full((n, width), -1, dtype=np.intp)
-        """Which row of G each column is the slack of, so that it is tight; -1 for a free x_j."""
+        """Which row of A each column is the slack of, so that it is tight; -1 for a free x_j."""
         self.places = np.arange(n)
         """Which program each dictionary is of; those that are done are taken out."""
 
@@ -137,9 +143,10 @@ def _vertices(
     columns: FloatArray, bounds: FloatArray, objective: FloatArray, tight: IntArray
 ) -> tuple[FloatArray, BoolArray]:
     """Solve for the points where the tight rows meet, and check that they are optimal."""
+    lanes = np.arange(tight.shape[0])[:, None]
     idle = tight < 0
     identity = np.eye(tight.shape[1])
-    block, right = columns[np.arange(tight.shape[0])[:, None], tight], bounds[tight]
+    block, right = columns[lanes, tight], bounds[lanes, tight]
     block[idle], right[idle] = identity[np.nonzero(idle)[1]], 0.0  # x_j = 0
     proven: BoolArray = np.linalg.det(block) != 0.0
     block[~proven] = identity

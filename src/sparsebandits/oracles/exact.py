@@ -97,9 +97,9 @@ def is_cheap(action_set: ActionSet, sparsity: int) -> bool:
         return True
     size = min(sparsity, usable)
     if action_set.exact_form == "linear":
-        # Greedy solves about H d linear programs, and every round of exchanges as many again:
+        # Greedy solves about H d linear programs, and each round of exchanges as many again:
         # beyond this, trying every support costs more than swap does.
-        return math.comb(usable, size) <= min(4 * size * usable, ENUMERABLE_PROGRAMS)
+        return math.comb(usable, size) <= min(6 * size * usable, ENUMERABLE_PROGRAMS)
     return math.comb(usable, size) <= ENUMERABLE_SUPPORTS
 
 

@@ -44,7 +44,14 @@ def test_a_theta_does_not_depend_on_its_neighbours(monkeypatch: pytest.MonkeyPat
     for row in range(theta.shape[0]):
         alone = sb.sparse_argmax(X, theta[row], 3)
         np.testing.assert_array_equal(alone.action, together.actions[row])
-        assert alone.gap == together.gaps[row]
+
+
+@pytest.mark.parametrize(("dim", "sparsity"), [(3, 2), (6, 3), (8, 4), (10, 5)])
+def test_supports_that_are_left_out_could_not_be_best(dim: int, sparsity: int) -> None:
+    X, theta = random_polytope(dim, dim), random_theta(dim, dim)
+    some = sb.sparse_argmax_batch(X, theta, sparsity)
+    every = sb.sparse_argmax_batch(X, theta, sparsity, runner_up=True)
+    np.testing.assert_array_equal(some.actions, every.actions)
 
 
 def test_the_first_support_wins_a_tie_and_keeps_what_it_uses() -> None:

@@ -16,7 +16,7 @@ from sparsebandits.oracles.solution import BatchSolution
 from sparsebandits.oracles.subset_table import best_subsets, tabulate
 from sparsebandits.oracles.swap import swap
 from sparsebandits.oracles.top_h import top_h
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 ENUMERABLE_SUPPORTS = 20_000
 """Up to this many supports, trying each of them is cheap."""
@@ -25,6 +25,9 @@ ENUMERABLE_PROGRAMS = 2_000
 """Up to this many linear programs, one per support, are solved sooner than a mixed-integer one."""
 
 _PROGRAMS_TOGETHER = 2**14
+_FIRST = 8
+_PRUNE = 1e-7
+"""How far a bound on a coordinate, from a linear program of its own, may be off, with room."""
 _EQUAL = 1e-12
 """Relative differences of values, or of entries of an action, that are rounding."""
 
@@ -148,25 +151,43 @@ def _linear(
     return [
         search
         for first in range(0, theta.shape[0], together)
-        for search in _try_all(action_set, theta[first : first + together], supports)
+        for search in _try_all(action_set, theta[first : first + together], supports, runner_up)
     ]
 
 
-def _try_all(action_set: Any, theta: FloatArray, supports: IntArray) -> list[Search]:
-    """Respond on every support, (s, H); a support keeps the coordinates that its action uses."""
+def _try_all(
+    action_set: Any, theta: FloatArray, supports: IntArray, runner_up: bool
+) -> list[Search]:
+    """Respond on every support, (s, H), that may be best; for a runner-up, on every one.
+
+    The coordinates' own bounds limit the value on a support. The supports of the largest limits are
+    tried first, and then only those whose limit reaches the best value so far. A support keeps the
+    coordinates that its action uses.
+    """
     n, count = theta.shape[0], supports.shape[0]
-    actions, values = action_set.respond_on(
-        np.repeat(theta, count, axis=0), np.tile(supports, (n, 1))
-    )
-    values = values.reshape(n, count)
+    actions, values = np.zeros((n, count, theta.shape[1])), np.full((n, count), -np.inf)
+
+    def respond(tried: BoolArray) -> None:
+        rows, places = np.nonzero(tried)
+        actions[tried], values[tried] = action_set.respond_on(theta[rows], supports[places])
+
+    lower, upper = action_set.coordinate_bounds
+    limits = np.maximum(theta * lower, theta * upper)[:, supports].sum(axis=2)
+    level = -np.sort(-limits, axis=1)[:, min(_FIRST, count) - 1]
+    first = limits >= (-np.inf if runner_up else level[:, None])
+    respond(first)
+    reach = values.max(axis=1, keepdims=True) * (1.0 - _PRUNE)
+    respond(~first & (limits >= reach))
     found = []
     for row in range(n):
         # Supports that share their best vertex differ by rounding: the first of them counts.
         best = int((values[row] >= values[row].max() * (1.0 - _EQUAL)).argmax())
-        action = np.abs(actions[row * count + best])
+        action = np.abs(actions[row, best])
         used = np.flatnonzero(action > _EQUAL * action.max())
-        others = np.isin(supports, used).sum(axis=1) < used.size
-        runner = float(values[row, others].max()) if others.any() else -math.inf
+        runner = math.nan
+        if runner_up:
+            others = np.isin(supports, used).sum(axis=1) < used.size
+            runner = float(values[row, others].max(initial=-np.inf))
         found.append(Search(tuple(used.tolist()), float(values[row, best]), True, runner))
     return found
 

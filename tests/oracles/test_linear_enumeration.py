@@ -63,4 +63,4 @@ def test_the_first_support_wins_a_tie_and_keeps_what_it_uses() -> None:
 
 
 def test_auto_leaves_many_supports_to_swap() -> None:
-    assert sb.sparse_argmax(random_polytope(1, 12), random_theta(1, 12)[0], 5).method == "swap"
+    assert sb.sparse_argmax(random_polytope(1, 20), random_theta(1, 20)[0], 5).method == "swap"

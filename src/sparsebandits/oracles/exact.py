@@ -21,8 +21,8 @@ from sparsebandits.validation import BoolArray, FloatArray, IntArray
 ENUMERABLE_SUPPORTS = 20_000
 """Up to this many supports, trying each of them is cheap."""
 
-ENUMERABLE_PROGRAMS = 2_000
-"""Up to this many linear programs, one per support, are solved sooner than a mixed-integer one."""
+ENUMERABLE_PROGRAMS = 5_000
+"""Up to this many linear programs, one per support, cost less than swap: most are ruled out."""
 
 _PROGRAMS_TOGETHER = 2**14
 _FIRST = 8
@@ -60,7 +60,7 @@ def exact(
     Closed form where sorting is exact; branch and bound or enumeration on the ellipsoid
     (`best_subset`), with a table kept for the next theta (`subset_table`); a branch and bound on
     budgets (`knapsack`), which stops unproven after 20,000 nodes; on polytopes a linear program
-    per support while there are at most 2,000, all side by side, else a mixed-integer program; a
+    per support while there are at most 5,000, side by side, else a mixed-integer program; a
     scan on finite sets; enumeration on anything else while there are at most 20,000 supports.
 
     Parameters
@@ -100,9 +100,7 @@ def is_cheap(action_set: ActionSet, sparsity: int) -> bool:
         return True
     size = min(sparsity, usable)
     if action_set.exact_form == "linear":
-        # Greedy solves about H d linear programs, and each round of exchanges as many again:
-        # beyond this, trying every support costs more than swap does.
-        return math.comb(usable, size) <= min(6 * size * usable, ENUMERABLE_PROGRAMS)
+        return math.comb(usable, size) <= ENUMERABLE_PROGRAMS
     return math.comb(usable, size) <= ENUMERABLE_SUPPORTS
 
 

@@ -48,8 +48,8 @@ def sparse_argmax(
         H, in 1..dim.
     method : {"auto", "top-h", "greedy", "swap", "exact"}
         "auto" is top-h where sorting is exact; otherwise exact where that is cheap: on a finite
-        set, on a budget, on a polytope with at most 6 H d supports (d the available coordinates,
-        and at most 2,000), on another set with at most 20,000 supports; otherwise swap.
+        set, on a budget (proven within 20,000 nodes, else ``is_exact`` is false), on a polytope
+        with at most 5,000 supports, on another set with at most 20,000; otherwise swap.
     time_limit : float, optional
         Seconds after which "exact" stops with the best found, an upper bound and
         ``is_exact=False``.

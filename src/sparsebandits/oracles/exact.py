@@ -163,30 +163,31 @@ def _try_all(
     coordinates that its action uses.
     """
     n, count = theta.shape[0], supports.shape[0]
-    actions, values = np.zeros((n, count, theta.shape[1])), np.full((n, count), -np.inf)
+    values = np.full((n, count), -np.inf)
 
     def respond(tried: BoolArray) -> None:
         rows, places = np.nonzero(tried)
-        actions[tried], values[tried] = action_set.respond_on(theta[rows], supports[places])
+        values[tried] = action_set.respond_on(theta[rows], supports[places])[1]
 
     lower, upper = action_set.coordinate_bounds
     limits = np.maximum(theta * lower, theta * upper)[:, supports].sum(axis=2)
-    level = -np.sort(-limits, axis=1)[:, min(_FIRST, count) - 1]
+    place = max(count - _FIRST, 0)
+    level = np.partition(limits, place, axis=1)[:, place]
     first = limits >= (-np.inf if runner_up else level[:, None])
     respond(first)
     reach = values.max(axis=1, keepdims=True) * (1.0 - _PRUNE)
     respond(~first & (limits >= reach))
+    # Supports that share their best vertex differ by rounding: the first of them counts.
+    best = (values >= values.max(axis=1, keepdims=True) * (1.0 - _EQUAL)).argmax(axis=1)
+    actions = np.abs(action_set.respond_on(theta, supports[best])[0])
     found = []
-    for row in range(n):
-        # Supports that share their best vertex differ by rounding: the first of them counts.
-        best = int((values[row] >= values[row].max() * (1.0 - _EQUAL)).argmax())
-        action = np.abs(actions[row, best])
+    for row, action in enumerate(actions):
         used = np.flatnonzero(action > _EQUAL * action.max())
         runner = math.nan
         if runner_up:
             others = np.isin(supports, used).sum(axis=1) < used.size
             runner = float(values[row, others].max(initial=-np.inf))
-        found.append(Search(tuple(used.tolist()), float(values[row, best]), True, runner))
+        found.append(Search(tuple(used.tolist()), float(values[row, best[row]]), True, runner))
     return found
 
 

@@ -199,7 +199,7 @@ def test_threads_may_share_a_set(matrix: FloatArray) -> None:
 def test_where_a_table_is_of_no_use_there_is_none(matrix: FloatArray) -> None:
     rng = np.random.default_rng(10)
     assert tabulate(matrix, 20) is None  # one support
-    assert tabulate(matrix[:2, :2], 1) is None  # two
+    assert tabulate(matrix[:2, :2], 2) is None  # one
     assert tabulate(matrix, 17) is None  # far more smaller supports than supports
     assert tabulate(correlated_matrix(rng, 40), 8) is None  # a tree, no enumeration
     assert tabulate(correlated_matrix(rng, 6, 1e9), 3) is None  # rounding would decide

@@ -46,9 +46,9 @@ def sparse_argmax(
     sparsity : int
         H, in 1..dim.
     method : {"auto", "top-h", "greedy", "swap", "exact"}
-        "auto" is top-h where sorting is exact; otherwise exact where that is cheap (a finite set, a
-        polytope or budget of at most 12 available coordinates, at most 20,000 supports); otherwise
-        swap.
+        "auto" is top-h where sorting is exact; otherwise exact where that is cheap: on a finite
+        set, on a budget (proven within 20,000 nodes, else ``is_exact`` is false), on a polytope
+        with at most 5,000 supports, on another set with at most 20,000; otherwise swap.
     time_limit : float, optional
         Seconds after which "exact" stops with the best found, an upper bound and
         ``is_exact=False``.

@@ -43,9 +43,9 @@ def tabulate(matrix: FloatArray, sparsity: int) -> "SubsetTable | None":
     dim = matrix.shape[0]
     supports = math.comb(dim, sparsity)
     listed = sum(math.comb(dim, size) for size in range(1, sparsity + 1))
-    # Fewer than three supports leave no third to tell the second from. Where H is nearly d, the
-    # table would be mostly smaller supports.
-    if not (supports > 2 and is_enumerated(dim, sparsity) and listed <= 4 * supports):
+    # One support leaves nothing to choose. Where H is nearly d, the table would be mostly smaller
+    # supports.
+    if not (supports > 1 and is_enumerated(dim, sparsity) and listed <= 4 * supports):
         return None
     table = SubsetTable(matrix, sparsity)
     return table if table.tolerance <= _COARSE else None
@@ -114,7 +114,7 @@ class SubsetTable:
     matrix : (d, d)
         A, symmetric positive definite.
     sparsity : int
-        H; there must be at least three supports.
+        H; there must be at least two supports.
 
     Attributes
     ----------

@@ -14,6 +14,10 @@ IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Support: TypeAlias = Iterable[int] | BoolArray | None
 
+_LARGEST = {"dim": 10**8, "horizon": 10**15, "trials": 10**9, "points": 10**7, "workers": 10**4}
+"""What these may be at most, wherever they are checked: beyond it an array cannot be allocated, a
+step is no exact float64, or the machine is brought down by processes."""
+
 __all__ = [
     "BoolArray",
     "FloatArray",
@@ -33,7 +37,10 @@ __all__ = [
 
 def describe(value: object) -> str:
     """Name a value in an error message: its repr, cut to one line."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # an int of more than 4,300 digits has no repr
+        return f"a {type(value).__name__} too long to show"
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -47,7 +54,10 @@ def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 
 def as_integer(name: str, value: Any, *, minimum: int) -> int:
-    """Return `value` as an int that is at least `minimum`; booleans and floats are refused."""
+    """Return `value` as an int that is at least `minimum`; booleans and floats are refused.
+
+    Sizes (dim, horizon, trials and the like) have a largest value too.
+    """
     if isinstance(value, (bool, np.bool_)):
         raise InvalidTypeError(f"{name} must be an integer, got the boolean {value}.")
     try:
@@ -57,7 +67,10 @@ def as_integer(name: str, value: Any, *, minimum: int) -> int:
             f"{name} must be an integer, got {describe(value)}; pass an int such as {minimum}."
         ) from None
     if number < minimum:
-        raise InvalidValueError(f"{name} must be at least {minimum}, got {number}.")
+        raise InvalidValueError(f"{name} must be at least {minimum}, got {describe(number)}.")
+    largest = _LARGEST.get(name)
+    if largest is not None and number > largest:
+        raise InvalidValueError(f"{name} must be at most {largest:,}, got {describe(number)}.")
     return number
 
 

@@ -1,5 +1,6 @@
 """Checks at the edge, each with an error that says what was given, needed and to be done."""
 
+import dataclasses
 import operator
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -18,6 +19,9 @@ _LARGEST = {"dim": 10**8, "horizon": 10**15, "trials": 10**9, "points": 10**7, "
 """What these may be at most, wherever they are checked: beyond it an array cannot be allocated, a
 step is no exact float64, or the machine is brought down by processes."""
 
+_SHOWN = 5
+"""Entries of an array that a repr shows; of a longer one it gives the shape."""
+
 __all__ = [
     "BoolArray",
     "FloatArray",
@@ -31,6 +35,7 @@ __all__ = [
     "as_sparsity",
     "as_support",
     "as_theta",
+    "brief_repr",
     "describe",
 ]
 
@@ -42,6 +47,31 @@ def describe(value: object) -> str:
     except ValueError:  # an int of more than 4,300 digits has no repr
         return f"a {type(value).__name__} too long to show"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def brief_repr(record: Any) -> str:
+    """Return a repr of a dataclass in which no field is long: ``__repr__ = brief_repr`` in it.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Curve:
+    ...     label: str
+    ...     points: FloatArray
+    ...     __repr__ = brief_repr
+    >>> Curve("regret", np.zeros((100, 200)))
+    Curve(label='regret', points=array of shape (100, 200))
+    """
+    shown = (field for field in dataclasses.fields(record) if field.repr)
+    values = ((field.name, getattr(record, field.name)) for field in shown)
+    return f"{type(record).__name__}({', '.join(f'{name}={_brief(one)}' for name, one in values)})"
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, np.ndarray) and value.size > _SHOWN:
+        return f"array of shape {value.shape}"
+    return describe(value)
 
 
 def as_choice(name: str, value: Any, known: Iterable[str]) -> str:

@@ -4,14 +4,17 @@ Exit codes: 0 done (also where the reader of a pipe has had enough), 1 a sweep w
 2 bad input or output that cannot be written, 130 interrupted.
 """
 
+import contextlib
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from sparsebandits import __version__
 from sparsebandits.cli.compare import compare
 from sparsebandits.cli.plan import plan
-from sparsebandits.cli.process import INTERRUPTED, say, shield_workers
+from sparsebandits.cli.process import INTERRUPTED, say, shield_workers, was_interrupted
 from sparsebandits.cli.reproduce import reproduce
 from sparsebandits.cli.results import results
 from sparsebandits.cli.solve import solve
@@ -25,13 +28,28 @@ class _Interrupted(click.ClickException):
     exit_code = INTERRUPTED
 
 
+@contextlib.contextmanager
+def _our_codes() -> Iterator[None]:
+    """Take Ctrl-C and closed pipes before click sees them, which ends both with code 1."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise _Interrupted(f"Interrupted. {error}") from None
+    except (BrokenPipeError, SystemExit) as error:
+        # rich exits where the reader of a pipe is gone.
+        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+            raise click.exceptions.Exit(0) from None
+        raise
+
+
 class _Commands(click.Group):
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command; click itself would answer Ctrl-C with "Aborted!" and exit code 1."""
-        try:
+    def make_context(self, *arguments: Any, **keywords: Any) -> click.Context:
+        with _our_codes():
+            return super().make_context(*arguments, **keywords)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _our_codes():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise _Interrupted(f"Interrupted. {error}") from None
 
 
 @click.group(
@@ -59,11 +77,6 @@ def run(arguments: list[str] | None = None) -> None:
         code = app.main(args=arguments, prog_name="sparsebandits", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except SystemExit as error:
-        # click and rich end like this, with code 1, when the reader of a pipe is gone.
-        if isinstance(error.__context__, BrokenPipeError):
-            sys.exit(0)
-        raise
     except BrokenPipeError:
         sys.exit(0)
     except Exception as error:
@@ -76,6 +89,8 @@ def run(arguments: list[str] | None = None) -> None:
 
 def _ending(error: Exception) -> tuple[str, int]:
     """Return what to say of an error and the exit code; nothing to say of one of our own bugs."""
+    if was_interrupted() and not isinstance(error, _Interrupted):
+        return "Interrupted.", INTERRUPTED
     match error:
         case click.UsageError(ctx=click.Context() as ctx):
             return f"{error.format_message()} See {ctx.command_path} --help.", error.exit_code

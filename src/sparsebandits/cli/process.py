@@ -19,6 +19,16 @@ from multiprocessing import resource_tracker
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
 
+_MOMENT = 0.05
+"""Seconds after which an interrupt that came in vain is repeated."""
+
+_interrupted = threading.Event()
+
+
+def was_interrupted() -> bool:
+    """Return whether Ctrl-C has come, whatever was raised because of it."""
+    return _interrupted.is_set()
+
 
 def say(message: str) -> None:
     """Write one line on standard error; where that cannot be written nobody is listening."""
@@ -40,6 +50,13 @@ def guarded() -> Iterator[None]:
     except SystemExit:
         _silence()
         raise
+    except Exception:
+        # An import cut short may raise anything.
+        if not was_interrupted():
+            raise
+        say("Interrupted.")
+        _silence()
+        raise SystemExit(INTERRUPTED) from None
 
 
 def _answer_interrupts() -> None:
@@ -68,6 +85,7 @@ def shield_workers() -> None:
 def _pass_on(main_thread: int) -> None:
     while sys.platform != "win32":
         signal.sigwait({signal.SIGINT})
+        _interrupted.set()
         signal.pthread_kill(main_thread, signal.SIGUSR1)
 
 
@@ -76,7 +94,8 @@ def _once_more(unraisable: "sys.UnraisableHookArgs") -> None:
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
     elif not sys.is_finalizing():
-        _thread.interrupt_main(signal.SIGINT if sys.platform == "win32" else signal.SIGUSR1)
+        # A moment later: raised at once it would end this hook, with a traceback of its own.
+        threading.Timer(_MOMENT, _thread.interrupt_main).start()
 
 
 def _own_temporary_folder() -> None:

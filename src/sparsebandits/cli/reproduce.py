@@ -7,8 +7,14 @@ from typing import Any
 
 import click
 
+_IDS = """
+\b
+IDs: ellipsoid, bases, support-recovery, l2-ball, l1.5-ball, l1-ball, video,
+     video-real, time-varying, field, robustness, lemmas
+"""
 
-@click.command()
+
+@click.command(epilog=_IDS)
 @click.argument("ids", nargs=-1, metavar="[ID ...]")
 @click.option("--quick", is_flag=True, help="Few trials, short horizons: a minute or two.")
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -19,10 +25,6 @@ def reproduce(
     ids: tuple[str, ...], quick: bool, seed: int, workers: int, out: Path, as_json: bool
 ) -> None:
     """Rerun the paper: all experiments, or those with the given IDs.
-
-    \b
-    IDs: ellipsoid, bases, support-recovery, l2-ball, l1.5-ball, l1-ball, video,
-         video-real, time-varying, field, robustness, lemmas
 
     Interrupt it and run it again: it continues where it was.
     """

@@ -15,7 +15,7 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.saved_state import read_decisions
-from sparsebandits.validation import FloatArray, Support, as_integer, describe
+from sparsebandits.validation import FloatArray, Support, as_integer, brief_repr, describe
 
 STATE_VERSION = 1
 
@@ -35,6 +35,8 @@ class Decision:
     cycle : int
         c, from 1; where there are no cycles, the number of the decision.
     """
+
+    __repr__ = brief_repr
 
     id: int
     action: FloatArray

@@ -73,7 +73,7 @@ class Ended:
 FORKS = """
 import json, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-import pyarrow.parquet, rich.progress, rich.table, scipy.stats
+import pandas, pyarrow.parquet, rich.progress, rich.table, scipy.stats
 import sparsebandits.cli.app, sparsebandits.comparison.scenarios, sparsebandits.sweeps.results
 from sparsebandits.cli import main
 for line in sys.stdin:

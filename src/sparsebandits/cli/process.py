@@ -40,8 +40,8 @@ def say(message: str) -> None:
 def guarded() -> Iterator[None]:
     """Guard the rest of this process; it is meant to end right after."""
     try:
+        _own_temporary_folder()  # first: an interrupt in its midst would leave something there
         _answer_interrupts()
-        _own_temporary_folder()
         yield
     except KeyboardInterrupt:
         say("Interrupted.")

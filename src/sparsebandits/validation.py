@@ -1,5 +1,6 @@
 """Checks at the edge, each with an error that says what was given, needed and to be done."""
 
+import dataclasses
 import operator
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -14,6 +15,13 @@ IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Support: TypeAlias = Iterable[int] | BoolArray | None
 
+_LARGEST = {"dim": 10**8, "horizon": 10**15, "trials": 10**9, "points": 10**7, "workers": 10**4}
+"""What these may be at most, wherever they are checked: beyond it an array cannot be allocated, a
+step is no exact float64, or the machine is brought down by processes."""
+
+_SHOWN = 5
+"""Entries of an array that a repr shows; of a longer one it gives the shape."""
+
 __all__ = [
     "BoolArray",
     "FloatArray",
@@ -27,14 +35,43 @@ __all__ = [
     "as_sparsity",
     "as_support",
     "as_theta",
+    "brief_repr",
     "describe",
 ]
 
 
 def describe(value: object) -> str:
     """Name a value in an error message: its repr, cut to one line."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # an int of more than 4,300 digits has no repr
+        return f"a {type(value).__name__} too long to show"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def brief_repr(record: Any) -> str:
+    """Return a repr of a dataclass in which no field is long: ``__repr__ = brief_repr`` in it.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Curve:
+    ...     label: str
+    ...     points: FloatArray
+    ...     __repr__ = brief_repr
+    >>> Curve("regret", np.zeros((100, 200)))
+    Curve(label='regret', points=array of shape (100, 200))
+    """
+    shown = (field for field in dataclasses.fields(record) if field.repr)
+    values = ((field.name, getattr(record, field.name)) for field in shown)
+    return f"{type(record).__name__}({', '.join(f'{name}={_brief(one)}' for name, one in values)})"
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, np.ndarray) and value.size > _SHOWN:
+        return f"array of shape {value.shape}"
+    return describe(value)
 
 
 def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
@@ -47,7 +84,10 @@ def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 
 def as_integer(name: str, value: Any, *, minimum: int) -> int:
-    """Return `value` as an int that is at least `minimum`; booleans and floats are refused."""
+    """Return `value` as an int that is at least `minimum`; booleans and floats are refused.
+
+    Sizes (dim, horizon, trials and the like) have a largest value too.
+    """
     if isinstance(value, (bool, np.bool_)):
         raise InvalidTypeError(f"{name} must be an integer, got the boolean {value}.")
     try:
@@ -57,7 +97,10 @@ def as_integer(name: str, value: Any, *, minimum: int) -> int:
             f"{name} must be an integer, got {describe(value)}; pass an int such as {minimum}."
         ) from None
     if number < minimum:
-        raise InvalidValueError(f"{name} must be at least {minimum}, got {number}.")
+        raise InvalidValueError(f"{name} must be at least {minimum}, got {describe(number)}.")
+    largest = _LARGEST.get(name)
+    if largest is not None and number > largest:
+        raise InvalidValueError(f"{name} must be at most {largest:,}, got {describe(number)}.")
     return number
 
 

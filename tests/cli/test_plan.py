@@ -83,7 +83,7 @@ def test_a_set_from_a_file(tmp_path: Path) -> None:
     [
         (("--l2", 5, "--box", 5), "Give one action set, got --l2 and --box"),
         (("--l2", 5, "-H", 9), "at most dim = 5, got 9"),
-        (("--box", 0), "--box needs a dimension of at least 1"),
+        (("--box", 0), "dim must be at least 1"),
         (("--l2", 0), "dim must be at least 1"),
         (("--lp", 5, 0.5), "p must be at least 1"),
         (("--delta", 2), "delta must lie"),

@@ -1,19 +1,19 @@
 """The command line, one file per command."""
 
-import sys
+from sparsebandits.cli.process import guarded, say
 
 
 def main() -> None:
-    """Run ``sparsebandits``; without the extra `cli` say how to get it."""
-    try:
-        from sparsebandits.cli.app import run
-    except ModuleNotFoundError as error:
-        if error.name not in ("click", "rich"):
-            raise
-        print(
-            f"sparsebandits: the command line needs {error.name}; "
-            "install it with: pip install 'sparsebandits[cli]'",
-            file=sys.stderr,
-        )
-        raise SystemExit(2) from None
-    run()
+    """Run ``sparsebandits`` in a process of its own; without the extra `cli` say how to get it."""
+    with guarded():
+        try:
+            from sparsebandits.cli.app import run
+        except ModuleNotFoundError as error:
+            if error.name not in ("click", "rich"):
+                raise
+            say(
+                f"the command line needs {error.name}; "
+                "install it with: pip install 'sparsebandits[cli]'"
+            )
+            raise SystemExit(2) from None
+        run()

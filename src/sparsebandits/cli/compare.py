@@ -202,7 +202,8 @@ def _run(
     console = Console(stderr=True)
     percent = TextColumn("{task.percentage:>3.0f}%")
     columns = (TextColumn("{task.description}"), BarColumn(), percent, TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bars:
         bar = bars.add_task(f"{len(policies)} policies", total=None)
 
         def show(done: int, total: int) -> None:
@@ -219,9 +220,7 @@ def _run(
                 progress=show,
             )
         except KeyboardInterrupt:
-            bars.stop()
-            console.print("Interrupted. Nothing was written.")
-            raise SystemExit(130) from None
+            raise KeyboardInterrupt("Nothing was written.") from None
     return replace(found, left_out=left_out)
 
 

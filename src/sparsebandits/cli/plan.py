@@ -16,6 +16,7 @@ from sparsebandits.exploration import BASES
 from sparsebandits.theory import Plan
 from sparsebandits.theory import plan as make_plan
 from sparsebandits.theory.advice import readable, share
+from sparsebandits.validation import as_integer
 
 _PRIORS: dict[str, ThetaSampler] = {
     "uniform": UniformCube(),
@@ -109,9 +110,8 @@ def _action_set(
     if file is not None:
         return _read(file)
     if box is not None:
-        if box < 1:
-            raise InvalidValueError(f"--box needs a dimension of at least 1, got {box}.")
-        return Box(np.zeros(box), np.ones(box)), None
+        dim = as_integer("dim", box, minimum=1)
+        return Box(np.zeros(dim), np.ones(dim)), None
     if l1 is not None:
         return LpBall(l1, p=1.0), None
     if lp is not None:

@@ -20,7 +20,7 @@ def read_problem(path: Path) -> dict[str, Any]:
         raise InvalidValueError(f"{path} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidValueError(f"{path} cannot be read: {error}.") from None
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:  # also of a number with thousands of digits
         raise InvalidValueError(
             f"{path} is not valid {path.suffix[1:].upper()}: {error}."
         ) from None

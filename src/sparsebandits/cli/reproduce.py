@@ -7,10 +7,16 @@ from typing import Any
 
 import click
 
+_IDS = """
+\b
+IDs: ellipsoid, bases, support-recovery, l2-ball, l1.5-ball, l1-ball, video,
+     video-real, time-varying, field, robustness, lemmas
+"""
 
-@click.command()
+
+@click.command(epilog=_IDS)
 @click.argument("ids", nargs=-1, metavar="[ID ...]")
-@click.option("--quick", is_flag=True, help="Few trials, short horizons: seconds.")
+@click.option("--quick", is_flag=True, help="Few trials, short horizons: a minute or two.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--workers", type=int, default=2, show_default=True, help="Processes.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("report"), show_default=True)
@@ -18,11 +24,7 @@ import click
 def reproduce(
     ids: tuple[str, ...], quick: bool, seed: int, workers: int, out: Path, as_json: bool
 ) -> None:
-    r"""Rerun the paper: all experiments, or those with the given IDs.
-
-    \b
-    IDs: ellipsoid, bases, support-recovery, l2-ball, l1.5-ball, l1-ball, video,
-         video-real, time-varying, field, robustness, lemmas
+    """Rerun the paper: all experiments, or those with the given IDs.
 
     Interrupt it and run it again: it continues where it was.
     """
@@ -36,7 +38,7 @@ def reproduce(
     console = Console(stderr=True)
     percent = TextColumn("{task.percentage:>3.0f}%")
     columns = (TextColumn("{task.description:<18}"), BarColumn(), percent, TimeElapsedColumn())
-    with Progress(*columns, console=console) as bars:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         whole = bars.add_task("all", total=float(len(wanted)))
         each: dict[str, Any] = {}
         shares: dict[str, float] = {}
@@ -51,12 +53,9 @@ def reproduce(
         try:
             page = run(wanted, quick=quick, seed=seed, workers=workers, out=out, progress=show)
         except KeyboardInterrupt:
-            bars.stop()
-            console.print(
-                f"Interrupted. What is finished is kept in {out / 'cache'}; "
-                "run the same command again to go on."
-            )
-            raise SystemExit(130) from None
+            raise KeyboardInterrupt(
+                f"What is finished is kept in {out / 'cache'}; run the same command again to go on."
+            ) from None
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     if as_json:
         click.echo(json.dumps(summary))

@@ -81,10 +81,8 @@ def sweep(
                 progress=bars.show,
             )
     except KeyboardInterrupt:
-        console.print("Interrupted. What has landed is kept; go on with:", soft_wrap=True)
         again = _command(file, workers, cluster, chunk_seconds, folder)
-        console.print(f"  {again}", soft_wrap=True, markup=False)
-        raise SystemExit(130) from None
+        raise KeyboardInterrupt(f"What has landed is kept; go on with: {again}") from None
     if as_json:
         click.echo(json.dumps(_record(done)))
     else:
@@ -150,6 +148,7 @@ class _Bars:
             TextColumn("{task.percentage:>3.0f}%"),
             TextColumn("{task.fields[note]}"),
             console=console,
+            disable=not console.is_terminal,
         )
         self._whole = self._bars.add_task("all cells", total=None, note="")
         self._cells: dict[str, Any] = {}

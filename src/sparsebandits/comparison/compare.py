@@ -14,7 +14,7 @@ from sparsebandits.plotting.figure import Figure, Panel, Role, mean_series
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell, Progress, run_cells
-from sparsebandits.validation import FloatArray, as_integer, describe
+from sparsebandits.validation import FloatArray, as_integer, brief_repr, describe
 
 _USUAL = (2_000, 20_000)
 
@@ -86,6 +86,8 @@ class Comparison:
     runs : dict of Run
         The simulations behind the entries.
     """
+
+    __repr__ = brief_repr
 
     environment: LinearEnvironment
     horizon: int

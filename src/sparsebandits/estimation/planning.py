@@ -94,7 +94,7 @@ def warmup_cycles(gap: float, h_1: float, dim: int, delta: float) -> float:
     """
     smallest = as_number("gap", gap, positive=True)
     d = as_integer("dim", dim, minimum=1)
-    ratio = as_non_negative("h_1", h_1) / smallest**2
+    ratio = as_non_negative("h_1", h_1) / smallest / smallest  # smallest**2 may underflow
     if ratio == 0:
         return 0.0
     first = 32 * ratio * math.log(2 * d / as_delta(delta))

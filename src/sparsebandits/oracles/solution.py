@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, brief_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,8 @@ class Solution:
         The method used: "top-h", "greedy", "swap" or "exact".
     """
 
+    __repr__ = brief_repr
+
     support: tuple[int, ...]
     action: FloatArray
     value: float
@@ -59,6 +61,8 @@ class BatchSolution:
     is_exact : (...) bool array
     method : str
     """
+
+    __repr__ = brief_repr
 
     supports: IntArray
     actions: FloatArray

@@ -61,7 +61,7 @@ def reproduce(
     ids : list of str, optional
         Ids of `IDS`; all of them if left out.
     quick : bool
-        Few trials and short horizons: seconds instead of minutes, to see that all works.
+        Few trials and short horizons: a minute or two, to see that all works.
     seed, workers : int
     out : Path
         The folder of the report.

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from sparsebandits.validation import FloatArray
+from sparsebandits.validation import FloatArray, brief_repr
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Certificate:
     warning : str or None
         Plain words when the test cannot pass within the horizon that was asked about.
     """
+
+    __repr__ = brief_repr
 
     locked: bool
     support: tuple[int, ...] | None
@@ -76,6 +78,8 @@ class PosteriorCertificate(Certificate):
     draws : int
         How many were drawn.
     """
+
+    __repr__ = brief_repr
 
     theta_hat: FloatArray | None = None
     deviation: FloatArray | None = None

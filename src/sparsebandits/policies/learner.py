@@ -31,6 +31,7 @@ from sparsebandits.validation import (
     as_integer,
     as_sparsity,
     as_theta,
+    brief_repr,
     describe,
 )
 
@@ -50,6 +51,8 @@ class Decision:
     cycle : int
         c, from 1; where there are no cycles, the number of the decision.
     """
+
+    __repr__ = brief_repr
 
     id: int
     action: FloatArray

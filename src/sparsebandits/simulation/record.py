@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies import Policy
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_integer
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_integer, brief_repr
 
 
 def log_spaced_steps(horizon: int, points: int = 200, checkpoints: Iterable[int] = ()) -> IntArray:
@@ -72,6 +72,8 @@ class Run:
         Wall time that the simulation took, all trials together: of this machine, and the only
         number here that is another one when the same run is made again.
     """
+
+    __repr__ = brief_repr
 
     steps: IntArray
     regret: FloatArray

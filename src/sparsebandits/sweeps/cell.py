@@ -10,6 +10,7 @@ import numpy as np
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run, simulate
+from sparsebandits.validation import brief_repr
 
 FINGERPRINT_VERSION = 3
 """Goes up when the same configuration begins to give other numbers."""
@@ -37,6 +38,8 @@ class Cell:
     checkpoints : tuple of int
         Steps that are recorded exactly, besides the log-spaced ones.
     """
+
+    __repr__ = brief_repr
 
     key: str
     label: str

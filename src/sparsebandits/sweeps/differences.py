@@ -11,7 +11,7 @@ from sparsebandits.sweeps.arrow import parquet
 from sparsebandits.sweeps.moments import student
 from sparsebandits.sweeps.results import CellSummary, Summary
 from sparsebandits.sweeps.tidy import STEPS
-from sparsebandits.validation import FloatArray
+from sparsebandits.validation import FloatArray, brief_repr
 
 _WORLD = ("environment", "dim", "sigma", "horizon")
 """What two cells must share to have seen the same theta* and the same noise in each trial."""
@@ -34,6 +34,8 @@ class Difference:
     reason : str
         Why it was, or was not, taken trial by trial.
     """
+
+    __repr__ = brief_repr
 
     first: str
     second: str

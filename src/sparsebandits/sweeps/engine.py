@@ -15,7 +15,7 @@ from sparsebandits.sweeps.files import only_writer
 from sparsebandits.sweeps.ledger import Ledger, Progress
 from sparsebandits.sweeps.plans import CHUNK_SECONDS, load_plan
 from sparsebandits.sweeps.tasks import Failure
-from sparsebandits.validation import as_integer, as_number
+from sparsebandits.validation import as_integer, as_number, brief_repr
 
 __all__ = ["Progress", "Report", "iter_chunks", "load_cell", "run_cells", "run_chunks"]
 
@@ -35,6 +35,8 @@ class Report:
     seconds : float
         Wall time.
     """
+
+    __repr__ = brief_repr
 
     computed: int
     reused: int

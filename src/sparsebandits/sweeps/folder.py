@@ -27,6 +27,7 @@ from sparsebandits.sweeps.manifest import (
 from sparsebandits.sweeps.plans import CHUNK_SECONDS, load_plan
 from sparsebandits.sweeps.spec import Sweep, plain, read_sweep
 from sparsebandits.sweeps.tidy import STEPS, TRIALS, Landed, write_tables
+from sparsebandits.validation import brief_repr
 
 CHUNKS = "chunks"
 
@@ -48,6 +49,8 @@ class SweepResult:
     seconds : float
         Wall time of this call.
     """
+
+    __repr__ = brief_repr
 
     folder: Path
     sweep: Sweep

@@ -10,6 +10,7 @@ from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.chunks import chunk_path, save_chunk
 from sparsebandits.sweeps.tasks import Failure, Outcome, Task
 from sparsebandits.sweeps.work import Work
+from sparsebandits.validation import brief_repr
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Progress:
     seconds_left : float or None
         An estimate from what was measured so far; None before anything was.
     """
+
+    __repr__ = brief_repr
 
     done: int
     total: int

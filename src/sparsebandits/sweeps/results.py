@@ -14,7 +14,7 @@ from sparsebandits.sweeps.arrow import arrow, parquet
 from sparsebandits.sweeps.folder import bring_up_to_date
 from sparsebandits.sweeps.moments import Moments
 from sparsebandits.sweeps.tidy import MEASURES, STEPS, TRIALS
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray, brief_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +79,8 @@ class CellSummary:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Summary:
     """Every cell of a sweep's folder, in the order of the sweep; those without trials left out."""
+
+    __repr__ = brief_repr
 
     folder: Path
     manifest: dict[str, Any]

@@ -9,6 +9,7 @@ import numpy as np
 import sparsebandits
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.cell import Cell
+from sparsebandits.validation import brief_repr
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Failure:
     error : str
         What went wrong.
     """
+
+    __repr__ = brief_repr
 
     key: str
     configuration: dict[str, Any]

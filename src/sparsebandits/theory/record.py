@@ -6,6 +6,7 @@ from typing import Any
 
 from sparsebandits.estimation import PaperBound
 from sparsebandits.theory.advice import advise
+from sparsebandits.validation import brief_repr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +91,8 @@ class Plan:
     exploring_regret : float
         Median regret of exploring for all T steps.
     """
+
+    __repr__ = brief_repr
 
     action_set: str
     dim: int

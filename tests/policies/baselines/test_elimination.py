@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import binom
 
 import sparsebandits as sb
-from sparsebandits.policies import table
 from sparsebandits.policies.baselines.elimination import (
     SupportElimination,
     SupportEliminationRule,
@@ -58,10 +57,6 @@ def rule_in(learner: Learner) -> SupportEliminationRule:
 
 def slow_values(policy: SupportElimination, theta: FloatArray) -> FloatArray:
     return np.array([policy.action_set.value(theta, support) for support in policy.supports])
-
-
-def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(table.POLICIES, SupportElimination.kind, SupportElimination)
 
 
 # ---------------------------------------------------------------------- by hand
@@ -342,10 +337,7 @@ def test_the_engines_agree_bit_for_bit(name: str) -> None:
 
 @pytest.mark.parametrize("steps", [3, 9, 30, 150])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_saved_learner_continues_bit_for_bit(
-    name: str, steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    register(monkeypatch)
+def test_a_saved_learner_continues_bit_for_bit(name: str, steps: int) -> None:
     learner = VARIANTS[name]().start(seed=3)
     play_late(learner, steps, seed=1)
     twin = sb.Learner.from_dict(json.loads(json.dumps(learner.to_dict())))
@@ -502,8 +494,7 @@ def test_a_state_that_contradicts_itself_is_refused() -> None:
             rule_in(elimination().start()).restore({**state, name: value}, 0)
 
 
-def test_settings_survive_a_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
+def test_settings_survive_a_round_trip() -> None:
     for make in VARIANTS.values():
         policy = make()
         data = json.loads(json.dumps(policy.to_dict()))

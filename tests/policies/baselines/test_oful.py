@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import binom
 
 import sparsebandits as sb
-from sparsebandits.policies import table
 from sparsebandits.policies.baselines.oful import OFUL, OFULRule, extreme_points
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import CASE_IDS, FACTORIES, correlated_matrix
@@ -72,10 +71,6 @@ def slow_index(policy: OFUL, rule: OFULRule, lane: int, points: FloatArray) -> F
     theta = np.linalg.solve(precision, rule.posterior.response[lane])
     widths = np.einsum("ni,ij,nj->n", points, np.linalg.inv(precision), points)
     return np.asarray(points @ theta + rule.radii()[lane] * np.sqrt(widths))
-
-
-def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(table.POLICIES, OFUL.kind, OFUL)
 
 
 # ---------------------------------------------------------------------- the radius
@@ -363,8 +358,7 @@ def test_the_engines_agree_bit_for_bit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_saved_learner_continues_bit_for_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
+def test_a_saved_learner_continues_bit_for_bit(name: str) -> None:
     learner = VARIANTS[name]().start(seed=3)
     play_late(learner, 30, seed=1)
     twin = sb.Learner.from_dict(json.loads(json.dumps(learner.to_dict())))
@@ -419,8 +413,7 @@ def test_unrewarded_zeros_do_not_stop_the_learning() -> None:
     assert seen.all()
 
 
-def test_an_open_decision_to_do_nothing_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
+def test_an_open_decision_to_do_nothing_can_be_saved() -> None:
     learner = oful(maximiser="enumerate", radius=1e-6).start(seed=0)
     learner.warm_start(np.eye(DIM), -np.ones(DIM))
     decision = learner.ask()
@@ -484,8 +477,7 @@ def test_a_set_that_cannot_be_listed_is_refused_when_asked_for() -> None:
     assert learner.open_decisions == ()
 
 
-def test_settings_survive_a_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
+def test_settings_survive_a_round_trip() -> None:
     for policy in (oful(radius=np.float64(0.5), starts=np.int64(3)), oful(theta_bound=2)):
         data = json.loads(json.dumps(policy.to_dict()))
         assert sb.Policy.from_dict(data).to_dict() == policy.to_dict()

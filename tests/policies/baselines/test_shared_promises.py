@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies import POLICIES, Decision, Learner, Policy
+from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.policies.baselines.epsilon_greedy import EpsilonGreedy
 from sparsebandits.policies.baselines.explore_then_commit import ExploreThenCommit
 from sparsebandits.policies.baselines.pege import PEGE
@@ -54,12 +54,6 @@ MAKERS: dict[str, Make] = {
 
 every_policy = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 every_set = pytest.mark.parametrize("action_set", SETS.values(), ids=SETS)
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in (PEGE, ExploreThenCommit, EpsilonGreedy, RandomSparse):
-        monkeypatch.setitem(POLICIES, kind.kind, kind)
 
 
 def check(policy: Policy, decision: Decision, mask: BoolArray | None = None) -> None:

@@ -1,0 +1,116 @@
+"""What the process of a command owes to whoever started it, however the command ends.
+
+Ctrl-C ends it with one line, also while modules are imported or workers start; nothing is left in
+the temporary folder; libraries that are torn down at the end say nothing.
+"""
+
+import _thread
+import atexit
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from multiprocessing import resource_tracker
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
+
+_MOMENT = 0.05
+"""Seconds after which an interrupt that came in vain is repeated."""
+
+_interrupted = threading.Event()
+
+
+def was_interrupted() -> bool:
+    """Return whether Ctrl-C has come, whatever was raised because of it."""
+    return _interrupted.is_set()
+
+
+def say(message: str) -> None:
+    """Write one line on standard error; where that cannot be written nobody is listening."""
+    with contextlib.suppress(OSError, ValueError):
+        print(f"sparsebandits: {' '.join(message.split())}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Guard the rest of this process; it is meant to end right after."""
+    try:
+        _own_temporary_folder()  # first: an interrupt in its midst would leave something there
+        _answer_interrupts()
+        yield
+    except KeyboardInterrupt:
+        say("Interrupted.")
+        _silence()
+        raise SystemExit(INTERRUPTED) from None
+    except SystemExit:
+        _silence()
+        raise
+    except Exception:
+        # An import cut short may raise anything.
+        if not was_interrupted():
+            raise
+        say("Interrupted.")
+        _silence()
+        raise SystemExit(INTERRUPTED) from None
+
+
+def _answer_interrupts() -> None:
+    """Let Ctrl-C reach the main thread of this process, and nothing else.
+
+    A terminal sends SIGINT to the workers too, and one that is still importing answers with a
+    traceback. A blocked signal stays blocked in processes started later, so SIGINT is blocked
+    here, and a thread that waits for it passes it on as another signal.
+    """
+    sys.unraisablehook = _once_more
+    if sys.platform == "win32" or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return
+    signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    threading.Thread(target=_pass_on, args=(threading.get_ident(),), daemon=True).start()
+
+
+def shield_workers() -> None:
+    """Start what Python starts with the first worker, and what would unblock SIGINT as it does."""
+    if sys.platform != "win32":
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _pass_on(main_thread: int) -> None:
+    while sys.platform != "win32":
+        signal.sigwait({signal.SIGINT})
+        _interrupted.set()
+        signal.pthread_kill(main_thread, signal.SIGUSR1)
+
+
+def _once_more(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Interrupt again where the interrupt came inside a callback, which cannot raise it."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+    elif not sys.is_finalizing():
+        # A moment later: raised at once it would end this hook, with a traceback of its own.
+        threading.Timer(_MOMENT, _thread.interrupt_main).start()
+
+
+def _own_temporary_folder() -> None:
+    """Put everything temporary into one folder, removed after all else that runs at exit."""
+    try:
+        folder = tempfile.mkdtemp(prefix="sparsebandits-")
+    except OSError:
+        return  # Most commands need none; one that does will say what is wrong.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    tempfile.tempdir = folder
+    os.environ["TMPDIR"] = folder  # for worker processes
+
+
+def _silence() -> None:
+    """Send what is written from now on nowhere: the command has ended, and has said why."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)

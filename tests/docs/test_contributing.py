@@ -1,0 +1,85 @@
+"""What CONTRIBUTING.md names exists, and its example keeps the promises of every action set."""
+
+import inspect
+import re
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import sparsebandits as sb
+from sparsebandits import policies
+from sparsebandits.action_sets import ACTION_SETS
+from sparsebandits.policies.rule import Rule
+from tests.contracts import test_action_sets as contracts
+from tests.docs.pages import ROOT, blocks
+
+PAGE = ROOT / "CONTRIBUTING.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+PROSE = re.sub(r"^ *```.*?^ *```$", "", TEXT, flags=re.MULTILINE | re.DOTALL)
+CODE = sorted(set(re.findall(r"`([^`\n]+)`", PROSE)))
+
+NEW = {"src/sparsebandits/action_sets/quarter_ball.py", "QuarterBall.kind: QuarterBall"}
+"""What the reader is to make."""
+
+
+def is_path(name: str) -> bool:
+    return bool(re.fullmatch(r"[\w./-]+(\.py|\.md|/)", name))
+
+
+@pytest.mark.parametrize("name", [name for name in CODE if is_path(name) and name not in NEW])
+def test_every_path_exists(name: str) -> None:
+    places = [ROOT / name, ROOT / "src" / name, ROOT / "src" / "sparsebandits" / name]
+    tests = [ROOT / "tests" / name, ROOT / "src" / "sparsebandits" / "policies" / name]
+    assert any(place.exists() for place in [*places, *tests])
+
+
+def known_words() -> set[str]:
+    """Return every name of the bases that a reader subclasses, and of the functions around."""
+    bases = (sb.ActionSet, sb.Policy, policies.AdaptivePolicy, Rule)
+    words = {word for base in bases for word in dir(base)}
+    for source in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        text = source.read_text(encoding="utf-8")
+        words |= set(re.findall(r"^ *(?:def|class) (\w+)", text, flags=re.MULTILINE))
+        words |= set(re.findall(r"^([A-Z]\w+)\b.* = ", text, flags=re.MULTILINE))
+    return words | {"__post_init__"}
+
+
+@pytest.mark.parametrize("name", [name for name in CODE if re.fullmatch(r"\w+(\(.*\))?", name)])
+def test_every_hook_exists(name: str) -> None:
+    known = known_words() | {path.name for path in ROOT.iterdir()} | {"src", "tests", "kind"}
+    assert name.split("(")[0] in known
+
+
+def quarter_ball(monkeypatch: pytest.MonkeyPatch) -> type[sb.ActionSet]:
+    """Return the class of the example, in a module and in the table as its file would be."""
+    module = types.ModuleType("quarter_ball")
+    [example] = blocks(PAGE, "python")
+    exec(example, vars(module))
+    kind: type[sb.ActionSet] = vars(module)["QuarterBall"]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(ACTION_SETS, kind.kind, kind)
+    return kind
+
+
+CONTRACTS = [
+    name
+    for name, check in inspect.getmembers(contracts, inspect.isfunction)
+    if "factory" in inspect.signature(check).parameters
+    and "slow_value" not in inspect.getsource(inspect.unwrap(check))  # the reader's second step
+]
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_the_example_keeps_the_contract(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = quarter_ball(monkeypatch)
+
+    def factory(rng: np.random.Generator, dim: int) -> sb.ActionSet:
+        return kind(dim)
+
+    getattr(contracts, name)(factory=factory)
+
+
+def test_there_are_contracts() -> None:
+    assert len(CONTRACTS) >= 8

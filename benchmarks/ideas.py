@@ -88,11 +88,11 @@ class Optimism(Shipped):
         return np.asarray(0.9 * np.sqrt(np.log(rewards + 1)) + 0 * widths)
 
     def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray]:
-        scene = self.scene(lanes, current)
-        scene.propose(self.proposals(scene))
-        scene.propose(scene.uphill()[1:])
-        best = 1 + scene.index[1:].argmax(axis=0)
-        return scene.actions[best, scene.rows], np.ones(lanes.size)
+        candidates = self.candidates(lanes, current)
+        candidates.propose(self.proposals(candidates))
+        candidates.propose(candidates.uphill()[1:])
+        best = 1 + candidates.index[1:].argmax(axis=0)
+        return candidates.actions[best, candidates.rows], np.ones(lanes.size)
 
 
 class Shrinking(Optimism):
@@ -108,19 +108,19 @@ class Informed(Shipped):
     further = (0.5, 2.0, 4.0)
 
     def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray]:
-        scene = self.scene(lanes, current)
-        scene.propose(self.proposals(scene))
-        scene.propose(scene.uphill())
-        best = scene.index.argmax(axis=0), scene.rows
-        target, limit = scene.shadows[best], scene.index[best]
-        ray = scene.uphill()[best] - scene.theta
-        scene.propose(np.array([scene.theta + step * ray for step in self.further]))
-        shared = np.einsum("knd,nd->kn", scene.shadows, target)
+        candidates = self.candidates(lanes, current)
+        candidates.propose(self.proposals(candidates))
+        candidates.propose(candidates.uphill())
+        best = candidates.index.argmax(axis=0), candidates.rows
+        target, limit = candidates.shadows[best], candidates.index[best]
+        ray = candidates.uphill()[best] - candidates.theta
+        candidates.propose(np.array([candidates.theta + step * ray for step in self.further]))
+        shared = np.einsum("knd,nd->kn", candidates.shadows, target)
         # What the reward of x takes off the variance of the best action's value.
-        information = shared**2 / (1 + scene.widths)
-        regret = np.maximum(limit - scene.means, 0.0)
-        found = (regret**2 / np.maximum(information, 1e-300)).argmin(axis=0), scene.rows
-        return scene.actions[found], scene.widths[found]
+        information = shared**2 / (1 + candidates.widths)
+        regret = np.maximum(limit - candidates.means, 0.0)
+        found = (regret**2 / np.maximum(information, 1e-300)).argmin(axis=0), candidates.rows
+        return candidates.actions[found], candidates.widths[found]
 
 
 class Worth(Shipped):
@@ -137,32 +137,34 @@ class Worth(Shipped):
     plans = (0.1, 0.3, 1.0, 3.0, 10.0)
 
     def decide(self, lanes: Any, current: ActionSet) -> tuple[FloatArray, FloatArray]:
-        scene = self.scene(lanes, current)
-        draw, *others = self.proposals(scene)
-        theta = draw if current.is_strongly_convex else scene.theta
-        supports, _ = choose_supports(current, scene.theta, self.policy.sparsity, "greedy")
+        candidates = self.candidates(lanes, current)
+        draw, *others = self.proposals(candidates)
+        theta = draw if current.is_strongly_convex else candidates.theta
+        supports, _ = choose_supports(current, candidates.theta, self.policy.sparsity, "greedy")
         action = current.respond_on(theta, supports)[0]
-        scene.propose(np.array(others))
-        best = scene.means.argmax(axis=0), scene.rows
-        price = scene.means[best] - scene.means
+        candidates.propose(np.array(others))
+        best = candidates.means.argmax(axis=0), candidates.rows
+        price = candidates.means[best] - candidates.means
         shared = np.abs(
-            np.einsum("knd,knd->kn", scene.shadows, scene.shadows - scene.shadows[best])
+            np.einsum(
+                "knd,knd->kn", candidates.shadows, candidates.shadows - candidates.shadows[best]
+            )
         )
-        steps = self.ahead * scene.rewards
+        steps = self.ahead * candidates.rewards
         surplus = np.full(price.shape, -np.inf)
         for plan in self.plans:
             plays = np.clip(
-                plan / np.maximum(scene.widths, 1e-300), 1.0, np.maximum(steps / 2, 1.0)
+                plan / np.maximum(candidates.widths, 1e-300), 1.0, np.maximum(steps / 2, 1.0)
             )
-            spread = scene.sigma * shared * np.sqrt(plays / (1 + plays * scene.widths))
+            spread = candidates.sigma * shared * np.sqrt(plays / (1 + plays * candidates.widths))
             far = price / np.maximum(spread, 1e-300)
             density = np.exp(-(np.minimum(far, 40.0) ** 2) / 2) / np.sqrt(2 * np.pi)
             gain = spread * np.maximum(density - far * special.ndtr(-far), 0.0)
             surplus = np.maximum(surplus, (steps - plays) * gain - plays * price)
         surplus[best] = -np.inf
-        found = surplus.argmax(axis=0), scene.rows
+        found = surplus.argmax(axis=0), candidates.rows
         abroad = (surplus[found] > 0)[:, None]
-        return np.where(abroad, scene.actions[found], action), np.ones(lanes.size)
+        return np.where(abroad, candidates.actions[found], action), np.ones(lanes.size)
 
 
 class Steep(Shipped):

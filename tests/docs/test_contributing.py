@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits import policies
 from sparsebandits.action_sets import ACTION_SETS
 from sparsebandits.policies.rule import Rule
 from tests.contracts import test_action_sets as contracts
@@ -37,7 +36,7 @@ def test_every_path_exists(name: str) -> None:
 
 def known_words() -> set[str]:
     """Return every name of the bases that a reader subclasses, and of the functions around."""
-    bases = (sb.ActionSet, sb.Policy, policies.AdaptivePolicy, Rule)
+    bases = (sb.ActionSet, sb.Policy, Rule)
     words = {word for base in bases for word in dir(base)}
     for source in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         text = source.read_text(encoding="utf-8")

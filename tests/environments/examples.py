@@ -16,11 +16,11 @@ from sparsebandits.environments import (
     PeriodicAvailability,
     Rademacher,
     RandomAvailability,
+    RotatingEllipsoid,
     SparseTheta,
     StandardTheta,
     StudentT,
     ThetaSampler,
-    TurningEllipsoid,
     UniformCube,
     UniformNoise,
 )
@@ -61,7 +61,7 @@ SEQUENCE_EXAMPLES: list[ActionSetSequence] = [
     RandomAvailability(sb.LpBall(4, p=np.inf), probability=0.3, seed=5),
     RandomAvailability(sb.Ellipsoid(positive_definite(6)).restrict([0, 2, 5]), 0.05),
     PeriodicAvailability(sb.Box([-1, 0, -2], [1, 3, 0]), [[0], [True, False, True], [0, 1, 2]]),
-    TurningEllipsoid(positive_definite(5), angle_per_step=0.3, planes=[(0, 3), (4, 1)]),
-    TurningEllipsoid(positive_definite(3), period=7),
+    RotatingEllipsoid(positive_definite(5), angle_per_step=0.3, planes=[(0, 3), (4, 1)]),
+    RotatingEllipsoid(positive_definite(3), period=7),
     Alternating([sb.LpBall(3), sb.LpBall(3, p=np.inf), sb.Box([0, 0, 0], [2, 1, 0])]),
 ]

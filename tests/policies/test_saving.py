@@ -235,7 +235,6 @@ EVERYWHERE: list[tuple[str, Any]] = [
 IN_CYCLES: list[tuple[str, Any]] = [
     ("cycle", 0),
     ("cycle", 10**6),
-    ("left", 3),
     ("tested", 10**6),
     ("information", 1e9),
     ("support", [DIM, -1]),
@@ -250,6 +249,7 @@ IN_CYCLES: list[tuple[str, Any]] = [
 NONSENSE = [
     *((kind, name, value) for kind in KINDS for name, value in EVERYWHERE),
     *((kind, name, value) for kind in CYCLES for name, value in IN_CYCLES),
+    *((kind, "left", 3) for kind in CYCLES if kind != "explore-then-commit"),
     *((kind, "open", [[3, [0], [0.123], 1]]) for kind in CYCLES if kind != "moving"),
     ("all-data", "gram", None),
     ("moving", "gram", None),
@@ -371,7 +371,7 @@ def test_junk_anywhere_is_refused_or_harmless(kind: str) -> None:
 def test_a_policy_that_no_machine_could_hold_is_refused() -> None:
     data = apsee().to_dict()
     data["action_set"]["dim"] = 10**30
-    with pytest.raises(sb.InvalidValueError, match="cannot be built from the keys"):
+    with pytest.raises(sb.InvalidValueError, match="dim must be at most"):
         sb.policy_from_dict(data)
 
 

@@ -41,61 +41,61 @@ def precision(rule: ThompsonRule, lane: int) -> FloatArray:
 @pytest.mark.parametrize("action_set", SETS, ids=IDS)
 def test_a_step_uphill_never_lowers_the_index_of_its_own_beta(action_set: sb.ActionSet) -> None:
     rule = rule_after(action_set, 15)
-    scene = rule.scene(rule.everyone, action_set)
-    scene.propose(rule.proposals(scene))
-    actions, widths = scene.actions, scene.widths
-    scene.propose(scene.uphill())
+    candidates = rule.candidates(rule.everyone, action_set)
+    candidates.propose(rule.proposals(candidates))
+    actions, widths = candidates.actions, candidates.widths
+    candidates.propose(candidates.uphill())
     for k, action in enumerate(actions):
         for lane in range(rule.lanes):
-            beta = scene.sigma[lane] * rule.bonus(widths[k, lane], scene.rewards[lane])
+            beta = candidates.sigma[lane] * rule.bonus(widths[k, lane], candidates.rewards[lane])
             inverse = np.asarray(np.linalg.inv(precision(rule, lane)), dtype=np.float64)
 
             def index(
                 x: FloatArray, beta: FloatArray = beta, inverse: FloatArray = inverse, n: int = lane
             ) -> float:
-                return float(scene.theta[n] @ x + beta * np.sqrt(x @ inverse @ x))
+                return float(candidates.theta[n] @ x + beta * np.sqrt(x @ inverse @ x))
 
-            climbed = scene.actions[len(actions) + k, lane]
+            climbed = candidates.actions[len(actions) + k, lane]
             assert index(climbed) >= index(action[lane]) - 1e-9
 
 
 def test_the_best_index_is_played() -> None:
     action_set = sb.LpBall(DIM)
     rule = rule_after(action_set, 20)
-    scene = rule.scene(rule.everyone, action_set)
-    scene.propose(rule.proposals(scene))
-    scene.propose(scene.uphill())
+    candidates = rule.candidates(rule.everyone, action_set)
+    candidates.propose(rule.proposals(candidates))
+    candidates.propose(candidates.uphill())
     for lane in range(rule.lanes):
         inverse = np.linalg.inv(precision(rule, lane))
-        for k, x in enumerate(scene.actions[:, lane]):
+        for k, x in enumerate(candidates.actions[:, lane]):
             width = x @ inverse @ x
-            growth = 1.1 * np.log(np.e + scene.rewards[lane] * width / 2)
-            index = scene.theta[lane] @ x + scene.sigma[lane] * np.sqrt(width * growth)
-            assert scene.index[k, lane] == pytest.approx(index)
+            growth = 1.1 * np.log(np.e + candidates.rewards[lane] * width / 2)
+            index = candidates.theta[lane] @ x + candidates.sigma[lane] * np.sqrt(width * growth)
+            assert candidates.index[k, lane] == pytest.approx(index)
     again = rule_after(action_set, 20)
     actions, widths = again.decide(again.everyone, action_set)
-    best = scene.index.argmax(axis=0), np.arange(rule.lanes)
-    np.testing.assert_array_equal(actions, scene.actions[best])
-    np.testing.assert_array_equal(widths, scene.widths[best])
+    best = candidates.index.argmax(axis=0), np.arange(rule.lanes)
+    np.testing.assert_array_equal(actions, candidates.actions[best])
+    np.testing.assert_array_equal(widths, candidates.widths[best])
 
 
 def test_a_directed_proposal_is_the_likeliest_theta_that_is_so_optimistic() -> None:
     """Among theta with theta_j = theta_hat_j + spread it minimises the distance in V."""
     action_set = sb.LpBall(DIM)
     rule = rule_after(action_set, 20)
-    scene = rule.scene(rule.everyone, action_set)
-    (theta,) = scene.directed(1)
-    chosen = rule.policy.best_actions(scene.theta, action_set) != 0
+    candidates = rule.candidates(rule.everyone, action_set)
+    (theta,) = candidates.directed(1)
+    chosen = rule.policy.best_actions(candidates.theta, action_set) != 0
     for lane in range(rule.lanes):
-        step = theta[lane] - scene.theta[lane]
+        step = theta[lane] - candidates.theta[lane]
         gradient = precision(rule, lane) @ step  # a multiple of e_j
         axis = int(np.abs(gradient).argmax())
         assert not chosen[lane, axis]
         np.testing.assert_allclose(np.delete(gradient, axis), 0, atol=1e-8 * abs(gradient[axis]))
         deviation = rule.posterior.deviations()[lane, axis]
-        beta = rule.bonus(deviation**2, scene.rewards[lane]) * scene.sigma[lane]
+        beta = rule.bonus(deviation**2, candidates.rewards[lane]) * candidates.sigma[lane]
         assert abs(step[axis]) == pytest.approx(beta * deviation)
-        assert np.sign(step[axis]) == np.sign(scene.theta[lane, axis])
+        assert np.sign(step[axis]) == np.sign(candidates.theta[lane, axis])
 
 
 @pytest.mark.parametrize("action_set", SETS, ids=IDS)

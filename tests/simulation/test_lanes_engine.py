@@ -48,6 +48,11 @@ MAKERS: dict[str, Make] = {
     "csar": of("csar", sigma=0.05),
     "csar-estimate": of("csar", delta=0.3, tolerance=3.0),
     "random-sparse": of("random-sparse"),
+    "apsee": of("apsee", sigma=0.2, confidence_scale=0.02),
+    "apsee-all": of("apsee", sigma=0.2, confidence_scale=0.02, use_all_data=True),
+    "apsee-g": of("apsee-g", sigma=0.2, confidence_scale=0.02, insist=True),
+    "apsee-compact": of("apsee-compact"),
+    "time-varying": of("time-varying", sigma=0.2, confidence_scale=0.02, insist=True),
 }
 MATRIX = correlated_matrix(np.random.default_rng(0), DIM, 4.0)
 
@@ -127,11 +132,11 @@ def test_where_items_come_and_go(name: str) -> None:
 
 @every_policy
 def test_on_a_set_that_turns(name: str) -> None:
-    if "csar" in name:
+    if "csar" in name or name in ("apsee", "apsee-all"):
         boxes = [sb.Box(np.full(DIM, -0.5), np.linspace(1, end, DIM)) for end in (0.1, 1.0)]
         sequence: Any = sb.Alternating(boxes)
     else:
-        sequence = sb.TurningEllipsoid(MATRIX, period=40)
+        sequence = sb.RotatingEllipsoid(MATRIX, period=40)
     both(MAKERS[name](sequence.base), moving(sequence))
 
 

@@ -200,7 +200,7 @@ def test_moving_sets() -> None:
 
 def test_a_turning_ellipsoid_needs_a_policy_that_follows() -> None:
     matrix = np.diag([1.0, 4.0, 9.0])
-    sequence = sb.TurningEllipsoid(matrix, period=50)
+    sequence = sb.RotatingEllipsoid(matrix, period=50)
     env = sb.LinearEnvironment(action_sets=sequence, theta_star=[1.0, 0.5, -0.5])
     following = sb.TimeVaryingAPSEEG(
         action_set=sequence.base, sparsity=1, sigma=0.5, confidence_scale=0.05

@@ -21,6 +21,7 @@ from sparsebandits.environments.parameters import (
     ThetaSampler,
     UniformCube,
 )
+from sparsebandits.environments.rotating_ellipsoid import RotatingEllipsoid
 from sparsebandits.environments.sequences import ActionSetSequence, Alternating, FixedSet
 from sparsebandits.environments.session import EnvironmentSession
 from sparsebandits.environments.table import (
@@ -31,7 +32,6 @@ from sparsebandits.environments.table import (
     parameter_from_dict,
     sequence_from_dict,
 )
-from sparsebandits.environments.turning import TurningEllipsoid
 from sparsebandits.environments.video_recommendation import (
     GENRES,
     GENRES_SHOWN,
@@ -58,11 +58,11 @@ __all__ = [
     "PeriodicAvailability",
     "Rademacher",
     "RandomAvailability",
+    "RotatingEllipsoid",
     "SparseTheta",
     "StandardTheta",
     "StudentT",
     "ThetaSampler",
-    "TurningEllipsoid",
     "UniformCube",
     "UniformDelay",
     "UniformNoise",

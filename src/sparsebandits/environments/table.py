@@ -23,8 +23,8 @@ from sparsebandits.environments.parameters import (
     ThetaSampler,
     UniformCube,
 )
+from sparsebandits.environments.rotating_ellipsoid import RotatingEllipsoid
 from sparsebandits.environments.sequences import ActionSetSequence, Alternating, FixedSet
-from sparsebandits.environments.turning import TurningEllipsoid
 
 NOISES: dict[str, type[Noise]] = {
     Gaussian.kind: Gaussian,
@@ -47,7 +47,7 @@ SEQUENCES: dict[str, Callable[..., ActionSetSequence]] = {
     FixedSet.kind: FixedSet,
     RandomAvailability.kind: RandomAvailability,
     PeriodicAvailability.kind: PeriodicAvailability,
-    TurningEllipsoid.kind: TurningEllipsoid,
+    RotatingEllipsoid.kind: RotatingEllipsoid,
     Alternating.kind: Alternating,
 }
 

@@ -15,6 +15,7 @@ from sparsebandits.estimation.coordinate import (
     UnionBound,
 )
 from sparsebandits.estimation.gram import GramLanes
+from sparsebandits.estimation.lock_times import cycles_to_lock, warmup_cycles
 from sparsebandits.estimation.noise_scale import (
     as_sigma,
     pooled_sigma,
@@ -22,7 +23,6 @@ from sparsebandits.estimation.noise_scale import (
     split_delta,
 )
 from sparsebandits.estimation.paper_bound import PaperBound
-from sparsebandits.estimation.planning import cycles_to_lock, warmup_cycles
 from sparsebandits.estimation.ridge import RidgeLanes
 from sparsebandits.estimation.support_bound import SupportBound
 

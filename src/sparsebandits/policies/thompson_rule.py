@@ -159,33 +159,33 @@ class ThompsonRule(RidgeRule):
 
     def decide(self, lanes: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
         """Return an action of each lane, and its variance for unit noise."""
-        scene = self.scene(lanes, current)
-        scene.propose(self.proposals(scene))
-        scene.propose(scene.uphill())
-        best = scene.index.argmax(axis=0), scene.rows
-        return scene.actions[best], scene.widths[best]
+        candidates = self.candidates(lanes, current)
+        candidates.propose(self.proposals(candidates))
+        candidates.propose(candidates.uphill())
+        best = candidates.index.argmax(axis=0), candidates.rows
+        return candidates.actions[best], candidates.widths[best]
 
-    def scene(self, lanes: IntArray, current: ActionSet) -> "Scene":
+    def candidates(self, lanes: IntArray, current: ActionSet) -> "Candidates":
         """Return the first proposal for these lanes: the best action for the estimate."""
-        return Scene(self, lanes, current)
+        return Candidates(self, lanes, current)
 
-    def proposals(self, scene: "Scene") -> FloatArray:
+    def proposals(self, candidates: "Candidates") -> FloatArray:
         """Return thetas to start from beside the estimate, (proposals, lanes, dim)."""
         found = []
-        shape = (scene.lanes.size, self.samples, self.dim)
-        drawn = self._tape.next(scene.lanes).reshape(shape)
+        shape = (candidates.lanes.size, self.samples, self.dim)
+        drawn = self._tape.next(candidates.lanes).reshape(shape)
         for z in np.swapaxes(drawn, 0, 1):
-            noise = np.matmul(scene.root, z[:, :, None])[:, :, 0]
-            found.append(scene.theta + (self.scale * scene.sigma)[:, None] * noise)
-        found.extend(scene.directed(self.directed))
-        return np.array(found).reshape(-1, scene.lanes.size, self.dim)
+            noise = np.matmul(candidates.root, z[:, :, None])[:, :, 0]
+            found.append(candidates.theta + (self.scale * candidates.sigma)[:, None] * noise)
+        found.extend(candidates.directed(self.directed))
+        return np.array(found).reshape(-1, candidates.lanes.size, self.dim)
 
     def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
         """How many deviations the index lies above the mean, for x' V^-1 x = `widths`."""
         return np.asarray(np.sqrt(self.growth * np.log(np.e + self.share * rewards * widths)))
 
 
-class Scene:
+class Candidates:
     """The proposals for the decisions of some lanes; arrays are (proposals, lanes, ...)."""
 
     def __init__(self, rule: ThompsonRule, lanes: IntArray, current: ActionSet) -> None:

@@ -79,7 +79,7 @@ def _with_sets(table: Table, change: Callable[[Table], dict[str, Any]]) -> dict[
         filled["sets"] = [change(one) for one in filled["sets"]]
     if "action_sets" in filled:
         moving = filled["action_sets"]
-        # A sequence without a set of its own, such as a turning ellipsoid, has its own size.
+        # A sequence without a set of its own, such as a rotating ellipsoid, has its own size.
         holds = "action_set" in moving or "sets" in moving
         filled["action_sets"] = _with_sets(moving, change) if holds else change(moving)
     return filled

@@ -2,7 +2,7 @@
 
 from sparsebandits.theory.curvature import response_lipschitz
 from sparsebandits.theory.cycles import cycles_in
-from sparsebandits.theory.plan import plan
+from sparsebandits.theory.planner import plan
 from sparsebandits.theory.record import LockPlan, Plan
 from sparsebandits.theory.regret_bounds import (
     regret_adaptive,

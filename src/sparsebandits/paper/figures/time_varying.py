@@ -9,7 +9,7 @@ from sparsebandits.environments import (
     Gaussian,
     LinearEnvironment,
     RandomAvailability,
-    TurningEllipsoid,
+    RotatingEllipsoid,
     UniformCube,
 )
 from sparsebandits.paper.base import DELTA, DIM, SHORT, SIGMA, SPARSITY, Experiment, Results
@@ -32,7 +32,7 @@ POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
 def _environments() -> dict[str, LinearEnvironment]:
     moving = {
         "availability": RandomAvailability(LpBall(DIM), 0.7, seed=0),
-        "turning": TurningEllipsoid(random_ellipsoid().matrix, period=500),
+        "turning": RotatingEllipsoid(random_ellipsoid().matrix, period=500),
     }
     return {
         name: LinearEnvironment(

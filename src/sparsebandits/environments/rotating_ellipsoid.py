@@ -12,7 +12,7 @@ from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.validation import FloatArray, as_integer, as_number, describe
 
 
-class TurningEllipsoid(ActionSetSequence):
+class RotatingEllipsoid(ActionSetSequence):
     """X_t = {x : x' R_t' A R_t x <= 1}, where R_t turns some planes by an angle that grows with t.
 
     x is in X_t when R_t x is in X_0 = {x : x'Ax <= 1}. The half-axes keep their lengths, so one
@@ -33,13 +33,13 @@ class TurningEllipsoid(ActionSetSequence):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.environments import TurningEllipsoid
-    >>> moving = TurningEllipsoid([[4.0, 0.0], [0.0, 1.0]], period=4)
+    >>> from sparsebandits.environments import RotatingEllipsoid
+    >>> moving = RotatingEllipsoid([[4.0, 0.0], [0.0, 1.0]], period=4)
     >>> [ball.axis_reach()[1].round(6).tolist() for ball in (moving.at(0), moving.at(1))]
     [[0.5, 1.0], [1.0, 0.5]]
     """
 
-    kind = "turning-ellipsoid"
+    kind = "rotating-ellipsoid"
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class TurningEllipsoid(ActionSetSequence):
             if self.period is None
             else f"period={self.period}"
         )
-        return f"TurningEllipsoid({self.base!r}, {pace})"
+        return f"RotatingEllipsoid({self.base!r}, {pace})"
 
 
 def _as_planes(planes: Any, dim: int) -> tuple[tuple[int, int], ...]:

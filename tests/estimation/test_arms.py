@@ -94,7 +94,7 @@ def test_a_lane_does_not_depend_on_the_lanes_beside_it() -> None:
         lanes = np.flatnonzero(rng.random(3) < 0.7)
         arms, rewards = np.full(lanes.size, step % DIM), rng.standard_normal(lanes.size) * 1e8
         beside.add(lanes, arms, rewards)
-        for place, lane in enumerate(lanes):
+        for place, lane in enumerate(lanes.tolist()):
             here = slice(place, place + 1)
             alone[lane].add(np.array([0]), arms[here], rewards[here])
     for lane, single in enumerate(alone):

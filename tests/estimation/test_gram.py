@@ -139,7 +139,7 @@ def test_a_lane_does_not_depend_on_the_lanes_beside_it() -> None:
         actions = rng.standard_normal((lanes.size, 3)) * (rng.random((lanes.size, 3)) < 0.5)
         rewards = rng.standard_normal(lanes.size)
         beside.add(actions, rewards, lanes)
-        for place, lane in enumerate(lanes):
+        for place, lane in enumerate(lanes.tolist()):
             alone[lane].add(actions[place : place + 1], rewards[place : place + 1])
     assert beside.known.all()
     for lane, single in enumerate(alone):

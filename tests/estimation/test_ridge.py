@@ -459,7 +459,7 @@ def test_counts_and_rewards_of_any_size() -> None:
 
 
 def test_an_action_far_longer_than_the_others_costs_no_digits() -> None:
-    """Potter's step alone would cancel: theta_hat then was 1e-4 off, relative to its equations."""
+    """Potter's step alone would cancel: theta_hat was 1 % off its equations."""
     actions, rewards = random_data(30, 40)
     actions[20] = [4e15, 0.5, 0.0, 0.0]
     data = RidgeLanes(1, PRIOR)

@@ -228,7 +228,7 @@ class Rule(ABC):
             raise InvalidValueError(
                 f"state.{name} must lie in {least:g}..{largest:g}, got {describe(given)}."
             )
-        if name in ("gram", "moments") and not can_be_gram(value):
+        if name in ("gram", "moments") and not _can_be_gram(value):
             raise InvalidValueError(f"state.{name} must be a sum of x x', got {describe(given)}.")
         return value
 
@@ -252,7 +252,7 @@ def check_sums(sums: GramLanes) -> None:
     moments, lost = sums.moments[0], sums.lost[0]
     lengths = np.sqrt(np.diagonal(moments))
     rounding = (1.0 + sums.counts[0]) * np.finfo(np.float64).eps
-    if (np.abs(lost) > rounding * np.outer(lengths, lengths)).any() or not can_be_gram(
+    if (np.abs(lost) > rounding * np.outer(lengths, lengths)).any() or not _can_be_gram(
         moments + lost
     ):
         raise InvalidValueError(
@@ -261,7 +261,7 @@ def check_sums(sums: GramLanes) -> None:
         )
 
 
-def can_be_gram(matrix: FloatArray) -> bool:
+def _can_be_gram(matrix: FloatArray) -> bool:
     """Whether a matrix is symmetric and has no negative eigenvalue, up to rounding."""
     rounding = 1e-9 * float(np.abs(matrix).max())
     if np.abs(matrix - matrix.T).max() > rounding or np.diagonal(matrix).min() < 0:

@@ -9,7 +9,7 @@ import scipy.stats
 
 import sparsebandits as sb
 from sparsebandits.estimation import (
-    ArmStatistics,
+    ArmLanes,
     as_sigma,
     pooled_sigma,
     sigma_upper,
@@ -20,14 +20,13 @@ from sparsebandits.estimation import (
 def test_pooled_sigma_is_that_of_the_arms() -> None:
     rng = np.random.default_rng(1)
     groups = [rng.standard_normal(n) * 0.5 + n for n in (1, 4, 9)]
-    arms = ArmStatistics(3)
+    data, lane = ArmLanes(1, 3), np.array([0])
     for arm, rewards in enumerate(groups):
         for reward in rewards:
-            arms.add(arm, reward)
+            data.add(lane, np.array([arm]), np.array([reward]))
     expected = math.sqrt(sum(((g - g.mean()) ** 2).sum() for g in groups) / (0 + 3 + 8))
-    found = pooled_sigma(arms.residual_squares, arms.degrees_of_freedom)
-    assert found == pytest.approx(expected)
-    assert found.shape == ()
+    found = pooled_sigma(data.residual_squares, data.degrees_of_freedom)
+    assert found.tolist() == pytest.approx([expected])
 
 
 def test_nothing_is_known_without_replications() -> None:

@@ -456,3 +456,16 @@ def test_counts_and_rewards_of_any_size() -> None:
     many.add(np.array([[1.0, 0.0]]), np.array([5.0]))
     assert many.theta_hat[0, 0] - before[0] == pytest.approx(4 / 3e10, rel=1e-5)
     assert many.noise_scale()[0] == pytest.approx(1.0)
+
+
+def test_an_action_far_longer_than_the_others_costs_no_digits() -> None:
+    """Potter's step alone would cancel: theta_hat was 1 % off its equations."""
+    actions, rewards = random_data(30, 40)
+    actions[20] = [4e15, 0.5, 0.0, 0.0]
+    data = RidgeLanes(1, PRIOR)
+    for action, reward in zip(actions, rewards, strict=True):
+        data.add(action[None], np.array([reward]))
+    precision, theta = data.gram[0] + np.diag(PRIOR), data.theta_hat[0]
+    lengths = np.sqrt(np.diagonal(precision))
+    off = (precision @ theta - data.response[0]) / lengths
+    assert np.abs(off).max() < 1e-9 * np.abs(data.response[0] / lengths).max()

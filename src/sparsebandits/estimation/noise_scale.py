@@ -44,7 +44,7 @@ def pooled_sigma(squares: Any, nu: Any) -> FloatArray:
     Parameters
     ----------
     squares : float or array
-        Sums of squared deviations within the actions, such as `ArmStatistics.residual_squares`.
+        Sums of squared deviations within the actions, such as `ArmLanes.residual_squares`.
     nu : int or array of int
         Degrees of freedom, sum_k (n_k - 1).
 

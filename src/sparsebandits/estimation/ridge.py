@@ -13,6 +13,9 @@ _SMALLEST_PIVOT = 1e-3
 REFACTOR = 512
 """Rewards of one lane between two Cholesky factorisations."""
 
+_CANCELLED = 1e8
+"""A growth by this much leaves half of the digits of R: then, too, it is made anew."""
+
 _ROUNDING = 1e-9
 """Fewer degrees of freedom than this are the rounding of a sum of d terms."""
 
@@ -23,7 +26,8 @@ class RidgeLanes:
     A lane keeps R with R R' = (V + P)^-1. A reward changes R by Potter's square-root step,
     R <- R (I - a f f') with f = R' x and a = 1 / (s + sqrt(s)), s = 1 + f·f, which is a product
     and so stays a square root whatever is rounded; and every `REFACTOR` rewards R is made anew
-    from a Cholesky factor of the sums, so that nothing drifts. Where V + P is nearly singular the
+    from a Cholesky factor of the sums, so that nothing drifts; and so it is after an action that
+    is far longer than what was known of its direction. Where V + P is nearly singular the
     sums have lost digits that R still has, and R is kept. All steps are O(d^2) and act on each
     lane alone: the bits of a lane do not depend on the lanes beside it.
 
@@ -91,7 +95,7 @@ class RidgeLanes:
         self.response[where] += actions * rewards[:, None]
         self.squares[where] += error * error / growth
         self.counts[where] += 1
-        due = np.flatnonzero(self.counts[where] % REFACTOR == 0)
+        due = np.flatnonzero((self.counts[where] % REFACTOR == 0) | (growth > _CANCELLED))
         if due.size:
             self.refactor(due if lanes is None else lanes[due])
 

@@ -15,7 +15,7 @@ from sparsebandits.exploration.axes import longest_ends
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.gap_test import GapTest
-from sparsebandits.policies.rule import EXPLOIT, Rule
+from sparsebandits.policies.rule import EXPLOIT, Rule, check_sums
 from sparsebandits.policies.schedules import Schedule, lengths
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
 
@@ -123,7 +123,12 @@ class CycleRule(Rule):
         The sum of x_i^2 over the explorations of each axis; empty where there is a basis.
     """
 
-    least: ClassVar[dict[str, float]] = {"squares": 0.0, "support": -1.0, "mass": 0.0}
+    least: ClassVar[dict[str, float]] = {
+        "squares": 0.0,
+        "support": -1.0,
+        "mass": 0.0,
+        "information": 0.0,
+    }
 
     def __init__(self, cycle: Cycle, lanes: int) -> None:
         super().__init__(cycle.action_set, cycle.oracle, lanes)
@@ -504,13 +509,19 @@ class CycleRule(Rule):
                 f"state.cycle must lie in 1..{asked // self.dim + 1} after {asked} decisions, "
                 f"got {cycle}."
             )
-        ready = not exploring and self.closed[0] and self.planned[0]
+        if exploring and self.closed[0]:
+            raise InvalidValueError(
+                "state.closed must be false while state.due names explorations, got true."
+            )
+        may_exploit = self.planned[0] and (self.locked[0] or not self._parts.locks)
+        ready = self.closed[0] and may_exploit
         if left and (not ready or left > self._parts.schedule(cycle)):
             raise InvalidValueError(
                 "state.left must be 0 until the exploration is closed and theta known, and at "
                 f"most the {self._parts.schedule(cycle)} steps of cycle {cycle}, got {left}."
             )
         self._check_lock()
+        self._check_arms()
         replications = int(self.replications()[0])
         if max(int(self.tested[0]), float(self.information[0])) > replications:
             raise InvalidValueError(
@@ -532,13 +543,26 @@ class CycleRule(Rule):
         for name, given in zip(_SUMS, saved, strict=True):
             array = getattr(self.sums, name)
             array[0] = self._read(name, given, array)
+        check_sums(self.sums)
         self.sums.look()
+
+    def _check_arms(self) -> None:
+        if self.arms is None:
+            return
+        unseen = self.arms.counts == 0
+        if self.arms.sums[unseen].any() or self.arms.squares[unseen].any():
+            raise InvalidValueError(
+                "state.sums and state.squares must be 0 where state.counts is 0, got "
+                f"{describe(self.arms.sums[0].tolist())} and "
+                f"{describe(self.arms.squares[0].tolist())}."
+            )
 
     def _check_lock(self) -> None:
         support = [int(i) for i in self.support[0] if i >= 0]
         usable = set(np.flatnonzero(self.action_set.available).tolist())
         sound = support == sorted(set(support)) and set(support) <= usable
-        may = self._parts.locks and self.planned[0] if self.locked[0] else not support
+        verified = self._parts.locks and self.planned[0] and self.tested[0]
+        may = verified if self.locked[0] else not support
         if not (sound and may):
             raise InvalidValueError(
                 "state.support must hold distinct available coordinates, ascending, and none "
@@ -548,8 +572,13 @@ class CycleRule(Rule):
     def check_pull(self, action: FloatArray, pull: int) -> None:
         """Refuse an open decision that is no exploration of this basis."""
         super().check_pull(action, pull)
-        is_free = pull == EXPLOIT or self._parts.basis is None
-        if not is_free and (self._parts.explorations(np.array([pull]))[0] != action).any():
+        if pull == EXPLOIT:
+            return
+        if self._parts.basis is None:
+            expected = np.where(np.arange(self.dim) == pull, action, 0.0)
+        else:
+            expected = self._parts.explorations(np.array([pull]))[0]
+        if (expected != action).any():
             raise InvalidValueError(
                 f"state.open must hold the exploration actions that it names, got {pull} for "
                 f"{describe(action.tolist())}."

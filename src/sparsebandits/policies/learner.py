@@ -372,6 +372,8 @@ class Learner:
         self._next_id, self._open = read_decisions(state, self.policy.action_set.dim)
         try:
             self._rng.bit_generator.state = state["generator"]
+            if not self._rng.bit_generator.state["state"]["inc"] % 2:
+                raise ValueError("an even increment repeats itself")
         except (TypeError, ValueError, LookupError, ArithmeticError) as error:
             raise InvalidValueError(
                 f"state.generator is not the state of a generator: {error}."

@@ -12,6 +12,8 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.estimation import GramLanes
+from sparsebandits.estimation.checks import LARGEST_REWARD
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
@@ -82,6 +84,13 @@ class Rule(ABC):
 
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0}
     """The least value that a saved array may have, by its name; 0 for integers not named."""
+
+    most: ClassVar[Mapping[str, float]] = {
+        "sums": 2.0**53 * LARGEST_REWARD,
+        "means": LARGEST_REWARD,
+        "fresh_means": LARGEST_REWARD,
+    }
+    """The most in size, by name; other numbers are at most a sum of squared rewards."""
 
     def __init__(self, action_set: ActionSet, oracle: SparseOracle, lanes: int) -> None:
         self.action_set, self.oracle = action_set, oracle
@@ -189,6 +198,11 @@ class Rule(ABC):
 
     def check_pull(self, action: FloatArray, pull: int) -> None:
         """Refuse a saved open decision that this rule cannot have made."""
+        if np.count_nonzero(action) > self.oracle.sparsity:
+            raise InvalidValueError(
+                f"state.open must hold actions with at most {self.oracle.sparsity} non-zeros, got "
+                f"{describe(action.tolist())}."
+            )
         if pull >= self.explorations:
             raise InvalidValueError(
                 f"state.open must name explorations in 0..{self.explorations - 1}, or {EXPLOIT} "
@@ -209,8 +223,9 @@ class Rule(ABC):
             )
         if array.dtype.kind != "f" and (value != np.rint(value)).any():
             raise InvalidValueError(f"state.{name} must be integers, got {describe(given)}.")
-        largest = {"b": 1.0, "i": 2.0**53}.get(array.dtype.kind, np.inf)
-        least = self.least.get(name, -np.inf if array.dtype.kind == "f" else 0.0)
+        size = self.most.get(name, 2.0**53 * LARGEST_REWARD**2)
+        largest = {"b": 1.0, "i": 2.0**53}.get(array.dtype.kind, size)
+        least = self.least.get(name, -size if array.dtype.kind == "f" else 0.0)
         if value.min(initial=least) < least or value.max(initial=least) > largest:
             raise InvalidValueError(
                 f"state.{name} must lie in {least:g}..{largest:g}, got {describe(given)}."
@@ -232,6 +247,20 @@ class InformedRule(Rule):
 
     def learn_items(self, actions: FloatArray, items: FloatArray) -> None:
         """Be told a noisy theta*_i of every coordinate i that was played, (lanes, dim)."""
+
+
+def check_sums(sums: GramLanes) -> None:
+    """Refuse saved sums whose lost digits are more than what rounding loses."""
+    moments, lost = sums.moments[0], sums.lost[0]
+    lengths = np.sqrt(np.diagonal(moments))
+    rounding = (1.0 + sums.counts[0]) * np.finfo(np.float64).eps
+    if (np.abs(lost) > rounding * np.outer(lengths, lengths)).any() or not _can_be_gram(
+        moments + lost
+    ):
+        raise InvalidValueError(
+            f"state.lost must be what rounding lost of state.moments, got "
+            f"{describe(lost.tolist())}. Load an earlier copy."
+        )
 
 
 def _can_be_gram(matrix: FloatArray) -> bool:

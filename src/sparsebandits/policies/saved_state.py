@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.estimation.checks import LARGEST_REWARD
 from sparsebandits.policies.rule import EXPLOIT
 from sparsebandits.validation import FloatArray, IntArray, as_array, as_integer, describe
 
@@ -110,6 +111,10 @@ def _read_played(record: list[Any], dim: int) -> Played:
         raise InvalidValueError(
             f"state.open must hold one value per index, got {describe(values)} for "
             f"{describe(places)}."
+        )
+    if np.abs(entries).max(initial=0.0) >= LARGEST_REWARD:
+        raise InvalidValueError(
+            f"state.open must hold actions smaller than {LARGEST_REWARD:g}, got {describe(values)}."
         )
     number = as_integer("state.open", pull, minimum=EXPLOIT)
     return Played(np.array(indices, dtype=np.intp), entries, number)

@@ -346,6 +346,16 @@ class CSARRule(Rule):
                 f"rejected, and a phase in 1..{_LAST_PHASE}, got {kept} accepted and phase {phase}."
             )
         self._plan(0)
+        due, missing = self._due[0], self.counts[0] < self._rounds[0]
+        full = kept == self.policy.sparsity and not (self.accepted | self.rejected).all()
+        idle = due.any() and not (due & missing).any()
+        stray = (~due & (self.counts[0] != 0)) | ((self.counts[0] == 0) & (self.means[0] != 0))
+        if full or idle or stray.any() or not self.rejected[0][self._end == 0].all():
+            raise InvalidValueError(
+                "state.accepted, rejected, counts and means contradict each other: a phase is "
+                "under way while arms are undecided and a place is free, some of its sets lack "
+                "rewards, and no others have any. Load an earlier copy."
+            )
 
 
 def decide(

@@ -248,13 +248,41 @@ class SupportEliminationRule(RidgeRule):
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned."""
         super().restore(state, asked)
-        in_range = -1 <= self.chosen[0] < self.alive.shape[1] and self.phase[0] >= 1
+        chosen, phase = int(self.chosen[0]), int(self.phase[0])
+        in_range = -1 <= chosen < self.alive.shape[1] and 1 <= phase <= asked + 1
         if not in_range or self.survivors[0] != self.alive[0].sum() or not self.survivors[0]:
             raise InvalidValueError(
                 f"state.alive, survivors, chosen and phase contradict each other: "
                 f"{int(self.alive[0].sum())} supports alive, survivors = {self.survivors[0]}, "
-                f"chosen = {self.chosen[0]}, phase = {self.phase[0]}. Load an earlier copy."
+                f"chosen = {chosen}, phase = {phase}. Load an earlier copy."
             )
+        self._check_phase(phase, chosen, asked)
+
+    def _check_phase(self, phase: int, chosen: int, asked: int) -> None:
+        """Refuse what does not follow from the phase, its survivors and the explorations."""
+        is_tested = chosen >= 0
+        used = np.unique(self._settings.supports[self.alive[0]])
+        needed = self._matters[used].any(axis=0) | (not is_tested)
+        limit = self._settings.exploitation_steps(phase - 1) if is_tested else 0
+        sound = {
+            "target": self.target[0] == self._total_rounds(phase),
+            "needed": (self.needed[0] == needed).all(),
+            "chosen": not is_tested or (self.alive[0, chosen] and phase > 1),
+            "left": self.left[0] <= limit,
+            "asked": self.asked[0].sum() <= asked and (self.asked <= self.target[0]).all(),
+            "told": (self.told <= self.asked).all(),
+            "means": not self.means[self.told == 0].any(),
+            "fresh_means": not self.fresh_means[self.fresh == 0].any(),
+            "fresh": (self.fresh <= self.told).all(),
+            "freedom": self.freedom[0] <= self.told[0].sum(),
+        }
+        for name, is_sound in sound.items():
+            if not is_sound:
+                raise InvalidValueError(
+                    f"state.{name} contradicts phase {phase}, its survivors and the {asked} "
+                    f"decisions made: got {describe(getattr(self, name)[0].tolist())}. Load an "
+                    "earlier copy."
+                )
 
     def check_pull(self, action: FloatArray, pull: int) -> None:
         """Refuse an open decision that is no exploration of this basis."""

@@ -125,3 +125,12 @@ class EpsilonGreedyRule(RidgeRule):
     def arrays(self) -> dict[str, Any]:
         """Return the regression's arrays and the number of choices."""
         return {**super().arrays(), "choices": self._choices}
+
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned; epsilon is that of the decisions made."""
+        super().restore(state, asked)
+        if self._choices[0] != asked:
+            raise InvalidValueError(
+                f"state.choices must be the {asked} decisions before next_id, got "
+                f"{self._choices[0]}."
+            )

@@ -12,7 +12,7 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import GramLanes, as_sigma
 from sparsebandits.estimation.lasso import published_lasso, scaled_lasso
 from sparsebandits.policies.learner import Policy
-from sparsebandits.policies.rule import EXPLOIT, Rule, Tape, uniforms
+from sparsebandits.policies.rule import EXPLOIT, Rule, Tape, check_sums, uniforms
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -214,5 +214,6 @@ class ESTCRule(Rule):
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned, and fit it."""
         super().restore(state, asked)
+        check_sums(self.sums)
         self.sums.look()
         self._commit(self.everyone)

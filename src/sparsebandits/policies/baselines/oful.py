@@ -182,13 +182,26 @@ class OFULRule(RidgeRule):
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
         super().learn_many(actions, rewards)
+        self.log_det[0] = self._log_det()
+
+    def _log_det(self) -> float:
+        """Return ln det(I + V / ridge) of the only lane, from R."""
         log_root = float(np.linalg.slogdet(self.posterior.root[0])[1])  # ln |det R|
-        prior = self.dim * math.log(self._settings.ridge)
-        self.log_det[0] = max(0.0, -2 * log_root - prior)
+        return max(0.0, -2 * log_root - self.dim * math.log(self._settings.ridge))
 
     def arrays(self) -> dict[str, Any]:
         """Return the regression's arrays and the determinant."""
         return {**super().arrays(), "log_det": self.log_det}
+
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned; refuse a determinant that contradicts its sums."""
+        super().restore(state, asked)
+        expected = self._log_det()
+        if abs(self.log_det[0] - expected) > 1e-6 * (1 + expected):
+            raise InvalidValueError(
+                f"state.log_det must be ln det(I + V / ridge) = {expected}, got {self.log_det[0]}. "
+                "Load an earlier copy."
+            )
 
     def radii(self) -> FloatArray:
         """Return beta of each lane, (lanes,)."""

@@ -236,7 +236,7 @@ def test_exploitation_rewards_stay_out_after_logs_came_in() -> None:
 def test_a_basis_too_large_to_be_kept_takes_all_logs_through_the_gram_matrix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sparsebandits.policies.cycle_rule._KEPT_ACTIONS", DIM - 1)
+    monkeypatch.setattr("sparsebandits.policies.cycle._KEPT_ACTIONS", DIM - 1)
     policy = apsee(basis="block-gaussian", sigma=0.1)
     learner = policy.start()
     rows = np.tile(policy.exploration.actions, (5, 1))

@@ -16,7 +16,8 @@ import numpy as np
 from sparsebandits.errors import CompositionError, InvalidTypeError
 from sparsebandits.estimation import ConfidenceBound, as_sigma, make_confidence, split_delta
 from sparsebandits.exploration import Basis, basis_from_dict, make_basis
-from sparsebandits.policies.cycle_rule import Cycle, CycleRule
+from sparsebandits.policies.cycle import Cycle
+from sparsebandits.policies.cycle_rule import CycleRule
 from sparsebandits.policies.gap_test import GapTest
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.schedules import Schedule, make_schedule

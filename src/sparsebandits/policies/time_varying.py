@@ -11,7 +11,7 @@ from sparsebandits.errors import CompositionError
 from sparsebandits.estimation import make_confidence
 from sparsebandits.estimation.checks import as_delta, as_non_negative
 from sparsebandits.exploration import DiagonalBasis
-from sparsebandits.policies.cycle_rule import Cycle
+from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.gap_test import GapTest
 from sparsebandits.policies.phased import CyclePolicy
 from sparsebandits.policies.schedules import Schedule, make_schedule

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from sparsebandits.policies.cycle_rule import Cycle
+from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.phased import CyclePolicy, ExploringPolicy
 from sparsebandits.validation import as_integer
 

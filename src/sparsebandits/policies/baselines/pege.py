@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from sparsebandits.policies.cycle_rule import Cycle
+from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.phased import CyclePolicy, ExploringPolicy
 from sparsebandits.policies.schedules import Schedule, make_schedule
 

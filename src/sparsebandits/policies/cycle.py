@@ -1,0 +1,84 @@
+"""The parts of the paper's cycle: what APSEE, APSEE-G, PEGE and moving sets choose differently."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.exploration import Basis
+from sparsebandits.oracles import SparseOracle
+from sparsebandits.policies.gap_test import GapTest
+from sparsebandits.policies.schedules import Schedule
+from sparsebandits.validation import FloatArray, IntArray
+
+_KEPT_ACTIONS = 2000
+"""Up to this many dimensions the exploration actions are kept as a matrix."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cycle:
+    """The parts of the cycle.
+
+    Parameters
+    ----------
+    action_set : ActionSet
+        X.
+    oracle : SparseOracle
+    schedule : function
+        m_c: from the cycle to its number of exploitation steps.
+    basis : Basis or None
+        b_1..b_d. None explores the axes of the current set, the one played least first: for sets
+        that move.
+    use_all_data : bool
+        Whether exploitation rewards enter the estimate too.
+    test : GapTest or None
+        What must pass before anything is exploited: with a basis once, and the support is locked;
+        without, on the current set at every step. None exploits in every cycle.
+    forever : bool
+        Whether the first exploitation never ends: its support is committed to.
+    confidence : str
+        The name of the test's bound.
+    """
+
+    action_set: ActionSet
+    oracle: SparseOracle
+    schedule: Schedule
+    basis: Basis | None
+    use_all_data: bool = False
+    test: GapTest | None = None
+    forever: bool = False
+    confidence: str = "none"
+
+    @property
+    def locks(self) -> bool:
+        """Whether the support is locked for good once the test passes."""
+        return self.test is not None and self.basis is not None
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every reward enters the estimate; always where there is no basis."""
+        return self.use_all_data or self.basis is None
+
+    @cached_property
+    def _matrix(self) -> FloatArray | None:
+        if self.basis is None or self.basis.dim > _KEPT_ACTIONS:
+            return None
+        return self.basis.actions
+
+    def explorations(self, arms: IntArray) -> FloatArray:
+        """Return b_k for every k of `arms`, (n, dim)."""
+        if self._matrix is not None:
+            return np.asarray(self._matrix[arms])
+        assert self.basis is not None
+        return np.array([self.basis.action(int(k)) for k in arms])
+
+    @cached_property
+    def _places(self) -> dict[bytes, int]:
+        # Adding 0 turns -0 into 0, which is another pattern of bytes.
+        rows = () if self._matrix is None else self._matrix
+        return {(action + 0.0).tobytes(): k for k, action in enumerate(rows)}
+
+    def arm_of(self, action: FloatArray) -> int | None:
+        """Return the k with b_k = action, (dim,), if there is one."""
+        return self._places.get((action + 0.0).tobytes())

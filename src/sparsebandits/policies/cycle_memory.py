@@ -1,0 +1,300 @@
+"""What a cycle keeps: where it stands, what it has locked, and the rewards behind its estimate."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.estimation import ArmLanes, GramLanes
+from sparsebandits.policies.cycle import Cycle
+from sparsebandits.policies.rule import EXPLOIT, Rule, check_sums
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
+
+_SUMS = ("moments", "lost", "counts")
+"""What is saved of the sums over all actions."""
+
+
+class CycleMemory(Rule):
+    """The place of each lane in its cycle, and least squares on the rewards that count.
+
+    Attributes
+    ----------
+    cycle : (lanes,) array
+        c, from 1.
+    due : (lanes, dim) bool array
+        Which explorations this cycle has still to make; by number only where there is no basis.
+    closed : (lanes,) bool array
+        Whether the exploration of this cycle was closed: theta_hat_c is made.
+    left : (lanes,) array
+        Exploitation steps left.
+    plan : (lanes, dim) array
+        theta_hat_c of the last closed exploration, on which the cycle exploits; where `planned`.
+    support : (lanes, H) array
+        The locked support, padded with -1; where `locked`.
+    tested : (lanes,) array
+        The replications of the last gap test.
+    information : (lanes,) array
+        The replications behind the plan, where the test is made at every step.
+    last_test : (float, float)
+        Gap and threshold of the last test of the first lane, where it is made at every step.
+    mass : (lanes, dim) array
+        The sum of x_i^2 over the explorations of each axis; empty where there is a basis.
+    """
+
+    least: ClassVar[dict[str, float]] = {
+        "squares": 0.0,
+        "support": -1.0,
+        "mass": 0.0,
+        "information": 0.0,
+    }
+
+    def __init__(self, cycle: Cycle, lanes: int) -> None:
+        super().__init__(cycle.action_set, cycle.oracle, lanes)
+        self.parts, dim = cycle, self.dim
+        self.commits, self.explorations = cycle.locks or cycle.forever, dim
+        self.cycle = np.ones(lanes, dtype=np.intp)
+        self.due: BoolArray = np.ones((lanes, dim), dtype=np.bool_)
+        self.closed: BoolArray = np.zeros(lanes, dtype=np.bool_)
+        self.left = np.zeros(lanes, dtype=np.intp)
+        self.plan = np.zeros((lanes, dim))
+        self.planned: BoolArray = np.zeros(lanes, dtype=np.bool_)
+        self.locked: BoolArray = np.zeros(lanes, dtype=np.bool_)
+        self.support = np.full((lanes, cycle.oracle.sparsity), -1, dtype=np.intp)
+        self.tested = np.zeros(lanes, dtype=np.intp)
+        self.information = np.zeros(lanes)
+        self.arms = None if cycle.basis is None else ArmLanes(lanes, dim)
+        self.sums = GramLanes(lanes, dim) if cycle.keeps_all else None
+        self.mass = np.zeros((lanes, dim if cycle.basis is None else 0))
+        self.last_test = math.nan, math.nan
+
+    # ------------------------------------------------------------------ learn
+
+    def learn(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        pulls: IntArray,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Take in rewards: those of explorations, or all of them."""
+        where = self.everyone if lanes is None else lanes
+        explored = pulls != EXPLOIT
+        if self.sums is not None:
+            kept = explored | self.parts.keeps_all
+            if kept.all():
+                self.sums.add(actions, rewards, lanes)
+            elif kept.any():
+                self.sums.add(actions[kept], rewards[kept], where[kept])
+        if self.arms is not None and explored.any():
+            self.arms.add(where[explored], pulls[explored], rewards[explored])
+
+    def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
+        """Take in logged rewards of the only lane.
+
+        Pairs whose action is an exploration action count as replications of it. Others enter
+        through the Gram matrix, from then on also the estimate's basis. The gap test counts the
+        replications c for which the data are as good as c cycles, that is V >= c B.
+        """
+        arms = [None if self.arms is None else self.parts.arm_of(action) for action in actions]
+        if self.sums is None and None in arms:
+            self.sums = self._sums_of_arms()
+        if self.sums is not None:
+            self.sums.add_many(actions, rewards)
+        for arm, reward in zip(arms, rewards, strict=True):
+            if arm is not None and self.arms is not None:
+                self.arms.add(np.array([0]), np.array([arm]), np.array([reward]))
+
+    def _sums_of_arms(self) -> GramLanes:
+        """Start the Gram matrix with what the exploration actions have shown so far.
+
+        Each action is entered once, scaled by the root of its count: the same V and the same b.
+        """
+        assert self.arms is not None
+        sums = GramLanes(1, self.dim)
+        seen = np.flatnonzero(self.arms.counts[0])
+        if seen.size:
+            roots = np.sqrt(self.arms.counts[0, seen])
+            actions = self.parts.explorations(seen) * roots[:, None]
+            sums.add_many(actions, self.arms.sums[0, seen] / roots)
+        return sums
+
+    # ------------------------------------------------------------------ what is known
+
+    def is_known(self, lanes: IntArray) -> BoolArray:
+        """Return whether the rewards of these lanes determine theta, (n,)."""
+        if self.sums is not None:
+            return np.asarray(self.sums.known[lanes])
+        assert self.arms is not None
+        return np.asarray(self.arms.counts[lanes].all(axis=1))
+
+    def least_squares(self, lanes: IntArray) -> FloatArray:
+        """theta_hat of lanes that are known, by least squares over all that counts."""
+        if self.sums is not None:
+            return self.sums.estimate(lanes)
+        assert self.arms is not None
+        assert self.parts.basis is not None
+        return self.arms.estimate(self.parts.basis, lanes)
+
+    @property
+    def estimate(self) -> FloatArray | None:
+        """theta_hat of each lane from the rewards so far."""
+        known = self.is_known(self.everyone)
+        if not known.any():
+            return None
+        theta = np.full((self.lanes, self.dim), np.nan)
+        theta[known] = self.least_squares(np.flatnonzero(known))
+        return theta
+
+    @property
+    def estimate_in_use(self) -> FloatArray | None:
+        """theta_hat_c of the last closed exploration of each lane."""
+        if not self.planned.any():
+            return None
+        return np.where(self.planned[:, None], self.plan, np.nan)
+
+    def cycle_of(self, lane: int) -> int:
+        """Return c of the last choice."""
+        return int(self.cycle[lane])
+
+    def support_in(self, lane: int) -> tuple[int, ...] | None:
+        """Return the locked support; None until locked, and where nothing is verified."""
+        if self.parts.forever and self.left[lane]:
+            return self.oracle.solve(self.plan[lane], self.action_set).support
+        if not self.locked[lane]:
+            return None
+        return tuple(int(i) for i in self.support[lane] if i >= 0)
+
+    def replications(self) -> IntArray:
+        """Return the complete cycles that the data of each lane are worth: V >= c B."""
+        complete = np.zeros(self.lanes, dtype=np.intp)
+        if self.arms is not None:
+            complete = self.arms.replications
+        if self.sums is None:
+            return complete
+        basis = self.parts.basis
+        information = self.sums.least_information(None if basis is None else basis.gram)
+        # V = c B is common, and must not be rounded down to c - 1 cycles.
+        return np.maximum(complete, np.floor(information * (1 + 1e-9)).astype(np.intp))
+
+    def sigma_bound(self, replications: IntArray) -> FloatArray:
+        """Return the sigma of the threshold in each lane."""
+        test = self.parts.test
+        assert test is not None
+        if self.arms is None:
+            return np.broadcast_to(test.sigma_bound(0.0, 0, 1), self.lanes)
+        squares, freedom = self.arms.residual_squares, self.arms.degrees_of_freedom
+        return np.broadcast_to(test.sigma_bound(squares, freedom, replications), self.lanes)
+
+    # ------------------------------------------------------------------ one lane, saved
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the place in the cycle, its plan and its lock, and the rewards of the arms."""
+        names = ("cycle", "due", "closed", "left", "plan", "planned", "locked", "support", "tested")
+        arrays = {name: getattr(self, name) for name in (*names, "information", "mass")}
+        if self.arms is not None:
+            arrays |= {name: getattr(self.arms, name) for name in ("counts", "sums", "squares")}
+        return arrays
+
+    def state(self) -> dict[str, Any]:
+        """Return the only lane, JSON-safe."""
+        sums = self.sums
+        gram = None if sums is None else [getattr(sums, name)[0].tolist() for name in _SUMS]
+        return {**super().state(), "gram": gram, "last_test": [repr(x) for x in self.last_test]}
+
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned; what follows from it is worked out again."""
+        super().restore(state, asked)
+        self._restore_sums(state["gram"])
+        self.last_test = _read_floats("last_test", state["last_test"])
+        cycle, left = int(self.cycle[0]), int(self.left[0])
+        exploring = bool(self.due[0].any())
+        if cycle < 1 or (cycle - 1) * self.dim > asked:
+            raise InvalidValueError(
+                f"state.cycle must lie in 1..{asked // self.dim + 1} after {asked} decisions, "
+                f"got {cycle}."
+            )
+        if exploring and self.closed[0]:
+            raise InvalidValueError(
+                "state.closed must be false while state.due names explorations, got true."
+            )
+        may_exploit = self.planned[0] and (self.locked[0] or not self.parts.locks)
+        ready = self.closed[0] and may_exploit
+        if left and (not ready or left > self.parts.schedule(cycle)):
+            raise InvalidValueError(
+                "state.left must be 0 until the exploration is closed and theta known, and at "
+                f"most the {self.parts.schedule(cycle)} steps of cycle {cycle}, got {left}."
+            )
+        self._check_lock()
+        self._check_arms()
+        replications = int(self.replications()[0])
+        if max(int(self.tested[0]), float(self.information[0])) > replications:
+            raise InvalidValueError(
+                f"state.tested and state.information must be at most the {replications} cycles "
+                f"that the data are worth, got {self.tested[0]} and {self.information[0]}."
+            )
+
+    def _restore_sums(self, saved: Any) -> None:
+        if saved is None and not self.parts.keeps_all:
+            self.sums = None
+            return
+        if not isinstance(saved, list) or len(saved) != len(_SUMS):
+            raise InvalidValueError(
+                f"state.gram must be [{', '.join(_SUMS)}], and not be missing where every reward "
+                f"is used, got {describe(saved)}."
+            )
+        self.sums = GramLanes(1, self.dim)
+        for name, given in zip(_SUMS, saved, strict=True):
+            array = getattr(self.sums, name)
+            array[0] = self._read(name, given, array)
+        check_sums(self.sums)
+        self.sums.look()
+
+    def _check_arms(self) -> None:
+        if self.arms is None:
+            return
+        unseen = self.arms.counts == 0
+        if self.arms.sums[unseen].any() or self.arms.squares[unseen].any():
+            raise InvalidValueError(
+                "state.sums and state.squares must be 0 where state.counts is 0, got "
+                f"{describe(self.arms.sums[0].tolist())} and "
+                f"{describe(self.arms.squares[0].tolist())}."
+            )
+
+    def _check_lock(self) -> None:
+        support = [int(i) for i in self.support[0] if i >= 0]
+        usable = set(np.flatnonzero(self.action_set.available).tolist())
+        sound = support == sorted(set(support)) and set(support) <= usable
+        verified = self.parts.locks and self.planned[0] and self.tested[0]
+        may = verified if self.locked[0] else not support
+        if not (sound and may):
+            raise InvalidValueError(
+                "state.support must hold distinct available coordinates, ascending, and none "
+                f"while nothing is locked, got {self.support[0].tolist()}."
+            )
+
+    def check_pull(self, action: FloatArray, pull: int) -> None:
+        """Refuse an open decision that is no exploration of this basis."""
+        super().check_pull(action, pull)
+        if pull == EXPLOIT:
+            return
+        if self.parts.basis is None:
+            expected = np.where(np.arange(self.dim) == pull, action, 0.0)
+        else:
+            expected = self.parts.explorations(np.array([pull]))[0]
+        if (expected != action).any():
+            raise InvalidValueError(
+                f"state.open must hold the exploration actions that it names, got {pull} for "
+                f"{describe(action.tolist())}."
+            )
+
+
+def _read_floats(name: str, saved: Any) -> tuple[float, float]:
+    """Return two floats saved as text, which may be infinite or nan."""
+    try:
+        first, second = (float(text) for text in saved if isinstance(text, str))
+    except (TypeError, ValueError):
+        raise InvalidValueError(
+            f"state.{name} must be two numbers written as text, got {describe(saved)}."
+        ) from None
+    return first, second

@@ -15,6 +15,7 @@ from sparsebandits.comparison.tables import Table, number
 from sparsebandits.paper.base import Experiment, Results
 from sparsebandits.paper.claim import Claim
 from sparsebandits.plotting.figure import Figure
+from sparsebandits.plotting.regret_curves import comparison_figure
 from sparsebandits.sweeps import Cell
 
 SHORT_TRIALS = {"ellipsoid": 10}
@@ -191,7 +192,9 @@ def _figures(results: Results, seed: int) -> list[Figure]:
     made = []
     for scenario in GEOMETRIES:
         found = comparison(scenario, results, 1)
-        figure = found.figure(f"field-{scenario.name}", f"The field on {scenario.about}")
+        figure = comparison_figure(
+            found, f"field-{scenario.name}", f"The field on {scenario.about}"
+        )
         notes = (
             *figure.notes,
             f"The paper's algorithm: literal (confidence scale 1), and epsilon_c x {SORTED_SCALE:g}"

@@ -2,6 +2,7 @@
 
 from scipy import stats
 
+from sparsebandits.environments.paper_setting import random_ellipsoid
 from sparsebandits.paper.base import (
     DELTA,
     SHORT,
@@ -13,7 +14,6 @@ from sparsebandits.paper.base import (
     paper_environment,
 )
 from sparsebandits.paper.claim import Claim, Verdict
-from sparsebandits.paper.figures.ellipsoid import random_ellipsoid
 from sparsebandits.paper.notes import run_note, setting_note
 from sparsebandits.plotting.figure import Figure, Panel, regret_series
 from sparsebandits.policies import APSEEG

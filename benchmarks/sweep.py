@@ -192,8 +192,8 @@ def reading() -> list[Ratio]:
     """Read 10^7 rows of results into the table of means and intervals."""
     from pyarrow import parquet
 
+    from sparsebandits.comparison.sweep_folder import read_means
     from sparsebandits.simulation import Run, log_spaced_steps
-    from sparsebandits.sweeps.results import summarise_steps
     from sparsebandits.sweeps.spec import SweepCell, read_sweep
     from sparsebandits.sweeps.tidy import STEPS, write_tables
 
@@ -234,7 +234,7 @@ def reading() -> list[Ratio]:
         path = Path(place) / STEPS
         rows = parquet.ParquetFile(path).metadata.num_rows
         theirs = seconds(lambda: parquet.read_table(path), repeats=3)
-        ours = seconds(lambda: summarise_steps(path), repeats=3)
+        ours = seconds(lambda: read_means(path), repeats=3)
     what = f"{rows:,} result rows into the summary / pyarrow's own read of the file"
     return [Ratio(what, ours, theirs, 3, False)]
 

@@ -1,5 +1,8 @@
 """Stochastic linear bandits whose actions may switch on only a few of many knobs."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from sparsebandits.action_sets import (
     ActionSet,
     Box,
@@ -11,6 +14,7 @@ from sparsebandits.action_sets import (
     action_set_from_dict,
 )
 from sparsebandits.environments import (
+    ActionSetSequence,
     AdversarialTheta,
     Alternating,
     Empirical,
@@ -19,16 +23,19 @@ from sparsebandits.environments import (
     Gaussian,
     Heteroscedastic,
     LinearEnvironment,
+    Noise,
     PeriodicAvailability,
     Rademacher,
     RandomAvailability,
     SparseTheta,
     StandardTheta,
     StudentT,
+    ThetaSampler,
     TurningEllipsoid,
     UniformCube,
     UniformDelay,
     UniformNoise,
+    environment_from_dict,
     film_recommendation,
     video_recommendation,
 )
@@ -58,6 +65,7 @@ from sparsebandits.policies import (
     ESTC,
     OFUL,
     PEGE,
+    AdaptivePolicy,
     Certificate,
     Clairvoyant,
     CompactAPSEEG,
@@ -74,10 +82,33 @@ from sparsebandits.policies import (
     TimeVaryingAPSEEG,
     policy_from_dict,
 )
+from sparsebandits.policies.rule import Rule
 from sparsebandits.simulation import Run, simulate
 from sparsebandits.theory import Plan, plan
+from sparsebandits.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from sparsebandits.comparison.compare import compare
+    from sparsebandits.comparison.sweep_folder import compare_sweep
+    from sparsebandits.sweeps import sweep
+
+_ON_FIRST_USE = {
+    "compare": "sparsebandits.comparison.compare",
+    "compare_sweep": "sparsebandits.comparison.sweep_folder",
+    "sweep": "sparsebandits.sweeps",
+}
+"""Functions that a learner in a service never needs: imported when they are asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_ON_FIRST_USE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "APSEE",
@@ -88,6 +119,8 @@ __all__ = [
     "OFUL",
     "PEGE",
     "ActionSet",
+    "ActionSetSequence",
+    "AdaptivePolicy",
     "AdversarialTheta",
     "Alternating",
     "Basis",
@@ -114,6 +147,7 @@ __all__ = [
     "LinTS",
     "LinearEnvironment",
     "LpBall",
+    "Noise",
     "PeriodicAvailability",
     "Plan",
     "Policy",
@@ -122,6 +156,7 @@ __all__ = [
     "Rademacher",
     "RandomAvailability",
     "RandomSparse",
+    "Rule",
     "Run",
     "Solution",
     "SolverError",
@@ -131,15 +166,20 @@ __all__ = [
     "StandardTheta",
     "StudentT",
     "SupportElimination",
+    "ThetaSampler",
     "TimeVaryingAPSEEG",
     "TurningEllipsoid",
     "UniformCube",
     "UniformDelay",
     "UniformNoise",
+    "__version__",
     "action_set_from_dict",
     "approximation_ratio",
     "certified_ratio",
+    "compare",
+    "compare_sweep",
     "ellipsoid_gamma_bound",
+    "environment_from_dict",
     "film_recommendation",
     "make_basis",
     "plan",
@@ -148,5 +188,6 @@ __all__ = [
     "sparse_argmax",
     "sparse_argmax_batch",
     "submodularity_ratio",
+    "sweep",
     "video_recommendation",
 ]

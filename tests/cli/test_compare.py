@@ -125,7 +125,7 @@ def test_the_list_of_scenarios() -> None:
         (("--policy", "lin-ts:scale=1,scale=2"), "gives the key 'scale' twice"),
         (("--policy", "csar"), "CSAR needs a Box"),
         (("--policy", "estc", "--policy", "estc"), "--policy estc is given twice"),
-        (("--scenario", "l3"), "Unknown scenario 'l3'. Did you mean 'l2'?"),
+        (("--scenario", "l3"), "Unknown scenario 'l3'; did you mean 'l2'?"),
         (("x.toml", "--scenario", "l2"), "Give a file or a scenario, got x.toml and --scenario l2"),
         (("none.json",), "does not exist"),
         (("--horizon", 0), "horizon must be at least 1, got 0"),

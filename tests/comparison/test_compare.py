@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.comparison.compare import (
-    Comparison,
-    as_checkpoints,
-    compare,
-    regret_at,
-    summarise,
-)
-from sparsebandits.comparison.tables import Interval, number, ratio_interval
+from sparsebandits.comparison.compare import Comparison, as_checkpoints, compare, compare_runs
+from sparsebandits.comparison.intervals import Interval, ratio_interval
+from sparsebandits.comparison.text_table import number
 from sparsebandits.plotting.regret_curves import comparison_figure
 from sparsebandits.sweeps import engine
 
@@ -61,9 +56,11 @@ def test_means_and_intervals_are_those_of_the_obvious_version(found: Comparison)
             assert entry.regret[step].low == pytest.approx(low, rel=1e-5)
             assert entry.regret[step].high == pytest.approx(high, rel=1e-5)
             mean, low, high = slow_interval((regret - runs["thompson"]).tolist())
-            assert entry.difference[step].mean == pytest.approx(mean, abs=1e-9)
-            assert entry.difference[step].low == pytest.approx(low, rel=1e-5, abs=1e-9)
-            assert entry.difference[step].high == pytest.approx(high, rel=1e-5, abs=1e-9)
+            difference = found.difference(label, "thompson", step)
+            assert difference.paired
+            assert difference.mean == pytest.approx(mean, abs=1e-9)
+            assert difference.low == pytest.approx(low, rel=1e-5, abs=1e-9)
+            assert difference.high == pytest.approx(high, rel=1e-5, abs=1e-9)
 
 
 def test_an_interval_covers_as_often_as_it_says() -> None:
@@ -81,10 +78,10 @@ def test_paired_differences_are_sharper_than_unpaired_ones() -> None:
         "b": sb.PEGE(action_set=BALL, sparsity=2, schedule="sqrt"),
     }
     result = compare(pair, ENV, 400, 20, seed=0)
-    paired = result.entry("b").difference[400].half
+    paired = result.difference("b", "a").half
     apart = math.hypot(result.entry("a").regret[400].half, result.entry("b").regret[400].half)
     assert paired < 0.7 * apart
-    assert result.entry("a").difference[400].mean == 0
+    assert result.difference("a", "a").mean == 0
 
 
 def test_any_number_of_workers_gives_the_same_numbers(
@@ -169,11 +166,11 @@ def test_fewer_trials_are_paired_with_the_same_ones() -> None:
         "a": sb.simulate(many["a"], ENV, 50, 6, seed=1),
         "b": sb.simulate(many["b"], ENV, 50, 5, seed=1),
     }
-    result = summarise(many, ENV, runs, (50,), 1, reference="a")
+    result = compare_runs(many, ENV, runs, (50,), 1, reference="a")
     difference = (runs["b"].regret[:, -1] - runs["a"].regret[:5, -1]).tolist()
-    assert result.entry("b").difference[50].low == pytest.approx(
-        slow_interval(difference)[1], rel=1e-5
-    )
+    paired = result.difference("b", "a")
+    assert paired.low == pytest.approx(slow_interval(difference)[1], rel=1e-5)
+    assert paired.trials == (5, 5)
     assert result.trials == 6
     assert "b 5" in " ".join(result.notes())
 
@@ -205,4 +202,6 @@ def test_refusals(found: Comparison) -> None:
     with pytest.raises(sb.InvalidValueError, match="within the horizon of 10 steps, got 11"):
         compare({"a": sb.LinTS(action_set=BALL, sparsity=1)}, ENV, 10, 1, checkpoints=[11])
     with pytest.raises(sb.InvalidValueError, match="Step 71 was not recorded"):
-        regret_at(found.runs["LinTS"], 71)
+        found.entry("LinTS").regret[71]
+    with pytest.raises(sb.InvalidValueError, match="no results of 'x'; there are those of 'thomp"):
+        found.entry("x")

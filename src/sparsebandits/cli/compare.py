@@ -1,23 +1,24 @@
 """``sparsebandits compare``: any policies on any environment, on the same theta* and noise."""
 
-import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from sparsebandits.cli.policy_option import read_policy
 from sparsebandits.cli.problem_file import read_problem
+from sparsebandits.cli.text_tables import open_console, print_table
+from sparsebandits.descriptions import nearest
 from sparsebandits.environments import LinearEnvironment, environment_from_dict
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
+from sparsebandits.policies.reader import read_policy
+from sparsebandits.validation import as_integer
 
 if TYPE_CHECKING:
     from sparsebandits.comparison.compare import Comparison
-    from sparsebandits.comparison.tables import Table
 
 _ENVIRONMENT = ("action_set", "action_sets", "theta_star", "noise", "names", "delay")
 _HORIZON, _TRIALS = 2_000, 20
@@ -41,7 +42,8 @@ An environment in TOML (JSON has the same keys):
 Policies: {", ".join(list(POLICIES)[:6])},
   {", ".join(list(POLICIES)[6:])}
 References, which see more than a learner does: {", ".join(REFERENCES)}
-Keys are those of the Python class: --policy lin-ts:scale=0.7,ridge=0.1
+Keys are those of the Python class: --policy lin-ts:scale=0.7,ridge=0.1; sigma=known tells a policy
+  the sub-Gaussian sigma of the noise.
 """
 
 
@@ -100,16 +102,21 @@ def compare(
 
         figure_format(out)
     chosen, left_out = _policies(policies, setting)
-    found = _run(chosen, left_out, setting, seed, workers)
+    comparison = replace(_run(chosen, setting, seed, workers), left_out=left_out)
     if out is not None:
         from sparsebandits.plotting.draw import save
         from sparsebandits.plotting.regret_curves import comparison_figure
 
-        save(comparison_figure(found, title=setting.title), out)
+        save(comparison_figure(comparison, title=setting.title), out)
     if as_json:
-        click.echo(json.dumps({"scenario": setting.scenario, **found.to_dict()}))
+        click.echo(json.dumps({"scenario": setting.scenario, **comparison.to_dict()}))
         return
-    _print(found.table(setting.title), found, out)
+    console = open_console(_WIDTH)
+    print_table(console, comparison.table(setting.title), bold=comparison.reference)
+    for label, reason in left_out.items():
+        console.print(f"- Left out: {label}: {reason}")
+    if out is not None:
+        console.print(f"Figure: {out}")
 
 
 # ---------------------------------------------------------------------- what is played
@@ -120,81 +127,82 @@ def _setting(
 ) -> _Setting:
     if file is not None and scenario is not None:
         raise InvalidValueError(f"Give a file or a scenario, got {file} and --scenario {scenario}.")
-    if file is not None:
-        return _from_file(file, horizon, trials)
+    setting = _from_scenario(scenario or _DEFAULT) if file is None else _from_file(file)
+    return replace(
+        setting,
+        horizon=as_integer("horizon", setting.horizon if horizon is None else horizon, minimum=1),
+        trials=as_integer("trials", setting.trials if trials is None else trials, minimum=1),
+    )
+
+
+def _from_scenario(name: str) -> _Setting:
     from sparsebandits.comparison.scenarios import SCENARIOS
 
-    name = scenario or _DEFAULT
     if name not in SCENARIOS:
-        close = difflib.get_close_matches(name, SCENARIOS, n=1, cutoff=0.5)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise InvalidValueError(f"Unknown scenario {name!r}.{hint} Known: {', '.join(SCENARIOS)}.")
-    one = SCENARIOS[name]
+        raise InvalidValueError(f"Unknown scenario {name!r}; {nearest(name, SCENARIOS)}")
+    scenario = SCENARIOS[name]
     return _Setting(
-        title=f"{name}: {one.about}",
-        environment=one.environment(),
-        sparsity=one.sparsity,
-        horizon=one.horizons[0] if horizon is None else horizon,
-        trials=one.trials if trials is None else trials,
+        title=f"{name}: {scenario.about}",
+        environment=scenario.environment(),
+        sparsity=scenario.sparsity,
+        horizon=scenario.horizons[0],
+        trials=scenario.trials,
         scenario=name,
     )
 
 
-def _from_file(file: Path, horizon: int | None, trials: int | None) -> _Setting:
+def _from_file(file: Path) -> _Setting:
     data = read_problem(file)
     keys = ("sparsity", "horizon", "trials", *_ENVIRONMENT)
-    unknown = sorted(set(data) - set(keys))
-    if unknown:
-        raise InvalidValueError(f"{file} has the unknown key {unknown[0]!r}; known: {keys}.")
-    if "theta_star" not in data or not {"action_set", "action_sets"} & set(data):
-        missing = "theta_star" if "theta_star" not in data else "action_set"
+    for key in data:
+        if key not in keys:
+            raise InvalidValueError(f"{file} has the unknown key {key!r}; {nearest(key, keys)}")
+    needed = {"theta_star", "sparsity", "action_sets" if "action_sets" in data else "action_set"}
+    if missing := sorted(needed - set(data)):
         raise InvalidValueError(
-            f"{file} lacks the key {missing!r}; see sparsebandits compare --help."
+            f"{file} lacks the key {missing[0]!r}; see sparsebandits compare --help."
         )
-    if "sparsity" not in data:
-        raise InvalidValueError(f"{file} lacks the key 'sparsity': the most non-zeros allowed.")
     environment = environment_from_dict({key: data[key] for key in _ENVIRONMENT if key in data})
     return _Setting(
         title=file.name,
         environment=environment,
         sparsity=data["sparsity"],
-        horizon=data.get("horizon", _HORIZON) if horizon is None else horizon,
-        trials=data.get("trials", _TRIALS) if trials is None else trials,
+        horizon=data.get("horizon", _HORIZON),
+        trials=data.get("trials", _TRIALS),
     )
 
 
 def _policies(
     texts: tuple[str, ...], setting: _Setting
-) -> tuple[dict[str, Policy], Mapping[str, str]]:
+) -> tuple[Mapping[str, Policy], Mapping[str, str]]:
+    """Return the policies by their labels, and those left out with the reason."""
     from sparsebandits.comparison.scenarios import SCENARIOS, field_of
-    from sparsebandits.validation import as_integer
 
-    horizon = as_integer("horizon", setting.horizon, minimum=1)
+    for text in texts:
+        if texts.count(text) > 1:
+            raise InvalidValueError(f"--policy {text} is given twice; once is enough.")
     if texts:
-        repeated = sorted({text for text in texts if texts.count(text) > 1})
-        if repeated:
-            raise InvalidValueError(f"--policy {repeated[0]} is given twice; once is enough.")
-        made = {
-            text: read_policy(text, setting.environment, setting.sparsity, horizon)
+        world = setting.environment
+        return {
+            text: read_policy(
+                text,
+                action_set=world.action_set,
+                sparsity=setting.sparsity,
+                horizon=setting.horizon,
+                sigma=world.sigma,
+            )
             for text in texts
-        }
-        return made, {}
+        }, {}
     if setting.scenario is not None:
-        field = SCENARIOS[setting.scenario].field(horizon)
+        field = SCENARIOS[setting.scenario].field(setting.horizon)
     else:
-        field = field_of(setting.environment, setting.sparsity, horizon)
+        field = field_of(setting.environment, setting.sparsity, setting.horizon)
     return field.policies, field.left_out
 
 
 def _run(
-    policies: dict[str, Policy],
-    left_out: Mapping[str, str],
-    setting: _Setting,
-    seed: int,
-    workers: int,
+    policies: Mapping[str, Policy], setting: _Setting, seed: int, workers: int
 ) -> "Comparison":
-    from dataclasses import replace
-
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -210,7 +218,7 @@ def _run(
             bars.update(bar, completed=float(done), total=float(total))
 
         try:
-            found = run(
+            return run(
                 policies,
                 setting.environment,
                 setting.horizon,
@@ -223,69 +231,32 @@ def _run(
             bars.stop()
             console.print("Interrupted. Nothing was written.")
             raise SystemExit(130) from None
-    return replace(found, left_out=left_out)
-
-
-# ---------------------------------------------------------------------- what a person reads
-
-
-def _print(table: "Table", found: "Comparison", out: Path | None) -> None:
-    from rich.console import Console
-    from rich.table import Table as Grid
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
-    grid = Grid(title=table.title, title_justify="left", box=None, pad_edge=False)
-    grid.padding = (0, 1, 0, 0)
-    for number, heading in enumerate(table.headings):
-        grid.add_column(heading, justify="left" if number < table.words else "right")
-    for row in table.rows:
-        style = "bold" if row[0] == found.reference else None
-        grid.add_row(*row, style=style)
-    console.print(grid)
-    console.print()
-    for note in table.notes:
-        console.print(f"- {note}")
-    for label, why in found.left_out.items():
-        console.print(f"- Left out: {label}: {why}")
-    if out is not None:
-        console.print(f"Figure: {out}")
 
 
 def _list(as_json: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table as Grid
-
     from sparsebandits.comparison.scenarios import SCENARIOS
+    from sparsebandits.comparison.text_table import TextTable
 
+    records = [
+        {
+            "name": scenario.name,
+            "about": scenario.about,
+            "dim": scenario.environment().dim,
+            "sparsity": scenario.sparsity,
+            "horizons": list(scenario.horizons),
+            "trials": scenario.trials,
+        }
+        for scenario in SCENARIOS.values()
+    ]
     if as_json:
-        records: list[dict[str, Any]] = [
-            {
-                "name": one.name,
-                "about": one.about,
-                "dim": one.environment().dim,
-                "sparsity": one.sparsity,
-                "horizons": list(one.horizons),
-                "trials": one.trials,
-            }
-            for one in SCENARIOS.values()
-        ]
         click.echo(json.dumps(records))
         return
-    grid = Grid(box=None, pad_edge=False)
-    for heading in ("scenario", "what", "d", "H", "T", "trials"):
-        grid.add_column(heading, justify="left" if heading in ("scenario", "what") else "right")
-    for one in SCENARIOS.values():
-        grid.add_row(
-            one.name,
-            one.about,
-            str(one.environment().dim),
-            str(one.sparsity),
-            ", ".join(f"{horizon:,}" for horizon in one.horizons),
-            str(one.trials),
+    headings = ("scenario", "what", "d", "H", "T", "trials")
+    rows = tuple(
+        tuple(
+            ", ".join(f"{step:,}" for step in value) if isinstance(value, list) else str(value)
+            for value in record.values()
         )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
-    console.print(grid)
+        for record in records
+    )
+    print_table(open_console(_WIDTH), TextTable(title="", headings=headings, rows=rows))

@@ -1,21 +1,27 @@
 """Any policies on one environment: the same theta* and noise, differences trial by trial."""
 
+import math
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sparsebandits.comparison.entries import Entries, Entry
 from sparsebandits.comparison.field import sees_more, told
-from sparsebandits.comparison.tables import Interval, Table, finite, number
+from sparsebandits.comparison.intervals import CONFIDENCE, Means, finite
+from sparsebandits.comparison.text_table import TextTable, number
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell, Progress, run_cells
-from sparsebandits.validation import FloatArray, as_integer, describe
+from sparsebandits.validation import FloatArray, IntArray, as_integer, describe
 
 _USUAL = (2_000, 20_000)
+_MEASURES = ("regret", "theta_error", "optimal_share")
 
 TIMING = (
     "µs: time per decision on this machine, trials side by side; not one of the reproducible "
@@ -24,66 +30,19 @@ TIMING = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Entry:
-    """What one policy gave.
-
-    Attributes
-    ----------
-    label, kind : str
-    told : tuple of str
-        What it was told beside X, H and its rewards.
-    sees : str or None
-        What a reference sees that no learner does.
-    trials : int
-    regret : dict of Interval
-        By checkpoint.
-    difference : dict of Interval
-        Its regret minus the reference policy's in the same trial, by checkpoint.
-    optimal_share : float
-        The share of all steps whose action uses exactly the benchmark's support.
-    theta_error : float
-        ||theta_hat - theta*||_2 at the end, mean over trials; nan where nothing is estimated.
-    microseconds : float
-        Wall time per decision.
-    """
-
-    label: str
-    kind: str
-    told: tuple[str, ...]
-    sees: str | None
-    trials: int
-    regret: dict[int, Interval]
-    difference: dict[int, Interval]
-    optimal_share: float
-    theta_error: float
-    microseconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe record."""
-        return {
-            "label": self.label,
-            "kind": self.kind,
-            "told": list(self.told),
-            "sees": self.sees,
-            "trials": self.trials,
-            "regret": {str(t): value.to_dict() for t, value in self.regret.items()},
-            "difference": {str(t): value.to_dict() for t, value in self.difference.items()},
-            "optimal_share": finite(self.optimal_share),
-            "theta_error": finite(self.theta_error),
-            "microseconds": finite(self.microseconds),
-        }
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
+class Comparison(Entries):
     """The outcome of `compare`: one entry per policy, in the order given.
 
     Attributes
     ----------
     reference : str
         The label of the policy that differences are taken to.
-    runs : dict of Run
+    checkpoints : tuple of int
+        The steps that tables show; the last is the horizon.
+    runs : mapping of str to Run
         The simulations behind the entries.
+    left_out : mapping of str to str
+        Policies that cannot run in this environment, and why.
     """
 
     environment: LinearEnvironment
@@ -92,13 +51,8 @@ class Comparison:
     seed: int
     reference: str
     checkpoints: tuple[int, ...]
-    entries: tuple[Entry, ...]
     runs: Mapping[str, Run]
     left_out: Mapping[str, str] = field(default_factory=dict)
-
-    def entry(self, label: str) -> Entry:
-        """Return the entry with a label."""
-        return next(one for one in self.entries if one.label == label)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe record; times per decision are of this machine."""
@@ -109,34 +63,48 @@ class Comparison:
             "seed": self.seed,
             "reference": self.reference,
             "checkpoints": list(self.checkpoints),
-            "confidence": 0.95,
-            "policies": [entry.to_dict() for entry in self.entries],
+            "confidence": CONFIDENCE,
+            "policies": [self._record(entry) for entry in self.entries],
             "left_out": dict(self.left_out),
         }
 
-    def table(self, title: str = "") -> Table:
-        """Return regret at the checkpoints, paired difference at the end, support and time."""
-        last = self.checkpoints[-1]
-        headings = (
-            "policy",
-            "told",
-            *(f"R at {t:,}" for t in self.checkpoints),
-            "difference",
-            "on S*",
-            "µs",
-        )
-        rows = tuple(
-            (
-                entry.label,
-                ", ".join(entry.told),
-                *(entry.regret[t].text() for t in self.checkpoints),
-                "" if entry.label == self.reference else entry.difference[last].text(signed=True),
-                f"{entry.optimal_share:.0%}",
-                number(entry.microseconds),
+    def _record(self, entry: Entry) -> dict[str, Any]:
+        differences = {t: self.difference(entry.label, self.reference, t) for t in self.checkpoints}
+        return {
+            "label": entry.label,
+            "kind": entry.kind,
+            "told": list(entry.told),
+            "sees": entry.sees,
+            "trials": entry.trials,
+            "regret": {str(t): entry.regret[t].to_dict() for t in self.checkpoints},
+            "difference": {str(t): value.to_dict() for t, value in differences.items()},
+            "optimal_share": finite(entry.optimal_share),
+            "theta_error": finite(entry.theta_error),
+            "microseconds": finite(entry.microseconds),
+        }
+
+    def table(self, title: str = "") -> TextTable:
+        """Return regret at the checkpoints, difference at the end, support and time."""
+        headings = ("policy", "told", *(f"R at {t:,}" for t in self.checkpoints))
+        rows = []
+        for entry in self.entries:
+            gap = self.difference(entry.label, self.reference, self.horizon)
+            rows.append(
+                (
+                    entry.label,
+                    ", ".join(entry.told),
+                    *(entry.regret[t].text() for t in self.checkpoints),
+                    "" if entry.label == self.reference else gap.text(signed=True),
+                    f"{entry.optimal_share:.0%}",
+                    number(entry.microseconds),
+                )
             )
-            for entry in self.entries
+        return TextTable(
+            title=title,
+            headings=(*headings, "difference", "on S*", "µs"),
+            rows=tuple(rows),
+            notes=self.notes(),
         )
-        return Table(title=title, headings=headings, rows=rows, notes=self.notes())
 
     def notes(self) -> tuple[str, ...]:
         """Say how to read the table."""
@@ -196,15 +164,14 @@ def compare(
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.comparison.compare import compare
     >>> ball = sb.LpBall(4)
     >>> env = sb.LinearEnvironment(action_set=ball, theta_star=sb.UniformCube())
     >>> policies = {
     ...     "LinTS": sb.LinTS(action_set=ball, sparsity=2),
     ...     "random": sb.RandomSparse(action_set=ball, sparsity=2),
     ... }
-    >>> found = compare(policies, env, horizon=200, trials=5)
-    >>> found.checkpoints, found.entry("random").difference[200].low > 0
+    >>> comparison = sb.compare(policies, env, horizon=200, trials=5)
+    >>> comparison.checkpoints, comparison.difference("random", "LinTS").low > 0
     ((20, 200), True)
     """
     first = _check(policies, reference)
@@ -222,7 +189,7 @@ def compare(
             runs = run_cells(cells, seed, Path(folder), workers=workers, progress=advance)
     else:
         runs = run_cells(cells, seed, cache, workers=workers, progress=advance)
-    return summarise(policies, environment, runs, steps, seed, reference=first)
+    return compare_runs(policies, environment, runs, steps, seed, reference=first)
 
 
 def as_checkpoints(horizon: int, checkpoints: Iterable[int] | None = None) -> tuple[int, ...]:
@@ -271,7 +238,7 @@ def comparison_cells(
     ]
 
 
-def summarise(
+def compare_runs(
     policies: Mapping[str, Policy],
     environment: LinearEnvironment,
     runs: Mapping[str, Run],
@@ -281,50 +248,43 @@ def summarise(
     reference: str,
     left_out: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Set runs side by side; where one has fewer trials, differences are over those it has."""
-    base = runs[reference]
-    entries = []
-    for label, policy in policies.items():
-        run = runs[label]
-        trials = min(run.regret.shape[0], base.regret.shape[0])
-        regret = {t: regret_at(run, t) for t in checkpoints}
-        entries.append(
-            Entry(
-                label=label,
-                kind=policy.kind,
-                told=told(policy),
-                sees=sees_more(policy),
-                trials=run.regret.shape[0],
-                regret={t: Interval.of(values) for t, values in regret.items()},
-                difference={
-                    t: Interval.of(values[:trials] - regret_at(base, t)[:trials])
-                    for t, values in regret.items()
-                },
-                optimal_share=float(run.optimal_share[:, -1].mean()),
-                theta_error=float(run.theta_error[:, -1].mean()),
-                microseconds=1e6 * run.seconds / (run.regret.shape[0] * int(run.steps[-1])),
-            )
-        )
+    """Set runs of one seed side by side; one with fewer trials is compared over those it has."""
+    entries = tuple(_entry(label, policy, runs[label]) for label, policy in policies.items())
     return Comparison(
+        entries=entries,
         environment=environment,
-        horizon=int(base.steps[-1]),
+        horizon=checkpoints[-1],
         trials=max(entry.trials for entry in entries),
         seed=seed,
         reference=reference,
         checkpoints=checkpoints,
-        entries=tuple(entries),
         runs={label: runs[label] for label in policies},
         left_out=dict(left_out or {}),
     )
 
 
-def regret_at(run: Run, step: int) -> FloatArray:
-    """Return the regret of every trial after a step, which must be a recorded one."""
-    if step not in run.steps:
-        raise InvalidValueError(
-            f"Step {step} was not recorded; pass checkpoints=[{step}] to the simulation."
-        )
-    return run.at(step)
+def _entry(label: str, policy: Policy, run: Run) -> Entry:
+    measures = {name: Means.of(run.steps, getattr(run, name)) for name in _MEASURES}
+    trials, horizon = run.regret.shape[0], int(run.steps[-1])
+    locked = np.isfinite(run.locked_at)
+
+    def regret_by_trial(step: int) -> tuple[IntArray, FloatArray]:
+        return np.arange(trials), run.regret[:, measures["regret"].place(step)]
+
+    return Entry(
+        label=label,
+        columns={"policy": label, "sparsity": policy.sparsity, "horizon": horizon},
+        trials=trials,
+        planned=trials,
+        measures=measures,
+        regret_by_trial=regret_by_trial,
+        locked_share=run.locked_share,
+        correct_share=float(run.support_correct[locked].mean()) if locked.any() else math.nan,
+        kind=policy.kind,
+        told=told(policy),
+        sees=sees_more(policy),
+        microseconds=1e6 * run.seconds / (trials * horizon),
+    )
 
 
 def _check(policies: Mapping[str, Policy], reference: str | None) -> str:

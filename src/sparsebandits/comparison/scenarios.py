@@ -1,8 +1,7 @@
 """Named settings: the paper's geometries, and what a policy meets where it is used."""
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,25 +69,26 @@ class Scenario:
 
     def field(self, horizon: int) -> Field:
         """Build the policies that take part, for a horizon."""
-        made = field_of(self.environment(), self.sparsity, horizon, tells_sigma=self.tells_sigma)
+        field = field_of(self.environment(), self.sparsity, horizon, tells_sigma=self.tells_sigma)
         if not self.only:
-            return made
-        kept = {label: made.policies[label] for label in self.only}
-        return Field(policies=kept, left_out=made.left_out)
+            return field
+        return replace(field, policies={label: field.policies[label] for label in self.only})
 
 
 def field_of(
     environment: LinearEnvironment, sparsity: int, horizon: int, *, tells_sigma: bool = False
 ) -> Field:
-    """Build the field for an environment; sigma is estimated by who can, unless it is told."""
-    level = environment.noise.standard_deviation
-    known = level if math.isfinite(level) else None
+    """Build the field for an environment; sigma is estimated by who can, unless it is told.
+
+    What is told is the sub-Gaussian sigma of `ass:noise`, as `read_policy` does.
+    """
+    level = environment.sigma if environment.noise.is_sub_gaussian else None
     return make_field(
         environment.action_set,
         sparsity,
-        level if tells_sigma and known is not None else "estimate",
+        level if tells_sigma and level is not None else "estimate",
         horizon,
-        noise_level=known,
+        noise_level=level,
         moving=not environment.action_sets.is_fixed,
     )
 
@@ -189,4 +189,6 @@ ROBUSTNESS: tuple[Scenario, ...] = (
 )
 """Where policies are used: more items, more noise, ties, nothing to learn, gaps in the data."""
 
-SCENARIOS: dict[str, Scenario] = {one.name: one for one in (*GEOMETRIES, *ROBUSTNESS)}
+SCENARIOS: dict[str, Scenario] = {
+    scenario.name: scenario for scenario in (*GEOMETRIES, *ROBUSTNESS)
+}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sparsebandits import Run
-from sparsebandits.comparison.tables import Table
+from sparsebandits.comparison.text_table import TextTable
 from sparsebandits.environments.paper_setting import DELTA as DELTA
 from sparsebandits.environments.paper_setting import DIM as DIM
 from sparsebandits.environments.paper_setting import LONG as LONG
@@ -21,7 +21,7 @@ Results = Mapping[str, Run]
 """The run of every cell, by its key."""
 
 
-def no_tables(results: Results) -> list[Table]:
+def no_tables(results: Results) -> list[TextTable]:
     """Return none: most experiments say all in figures and claims."""
     return []
 
@@ -38,6 +38,6 @@ class Experiment:
     figures: Callable[[Results, int], list[Figure]]
     claims: Callable[[Results], list[Claim]]
     decisions: tuple[str, ...] = field(default=())
-    tables: Callable[[Results], list[Table]] = no_tables
+    tables: Callable[[Results], list[TextTable]] = no_tables
     ours: bool = False
     """Not in the paper: shown on a page of its own, its claims not counted with the paper's."""

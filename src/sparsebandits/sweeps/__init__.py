@@ -2,23 +2,18 @@
 
 from sparsebandits.sweeps.cell import Cell, join_runs
 from sparsebandits.sweeps.chunks import chunk_path, load_chunk, save_chunk
-from sparsebandits.sweeps.differences import Difference, difference
 from sparsebandits.sweeps.engine import Report, iter_chunks, load_cell, run_cells, run_chunks
 from sparsebandits.sweeps.folder import SweepResult, sweep
 from sparsebandits.sweeps.ledger import Progress
-from sparsebandits.sweeps.results import Summary, summarise
 from sparsebandits.sweeps.tasks import Failure
 
 __all__ = [
     "Cell",
-    "Difference",
     "Failure",
     "Progress",
     "Report",
-    "Summary",
     "SweepResult",
     "chunk_path",
-    "difference",
     "iter_chunks",
     "join_runs",
     "load_cell",
@@ -26,6 +21,5 @@ __all__ = [
     "run_cells",
     "run_chunks",
     "save_chunk",
-    "summarise",
     "sweep",
 ]

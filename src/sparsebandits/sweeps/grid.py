@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,17 +9,13 @@ import numpy as np
 
 from sparsebandits.environments import LinearEnvironment, environment_from_dict
 from sparsebandits.errors import CompositionError, SparseBanditsError
-from sparsebandits.exploration import basis_from_dict
-from sparsebandits.policies import POLICIES, REFERENCES, Policy
+from sparsebandits.policies.reader import policy_for
 from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.schema import AXES, Source
 from sparsebandits.sweeps.sizes import with_dim, with_sigma
 
 Columns = dict[str, str | int | float]
 """What names a cell in the results: policy, environment, sparsity, dim, horizon, perhaps sigma."""
-
-KNOWN = "known"
-"""As the sigma of a policy: the level of the environment's noise."""
 
 _SYMBOLS = {"dim": "d", "sparsity": "H", "sigma": "sigma", "horizon": "T"}
 _POINTS = 200
@@ -108,7 +103,14 @@ def _cell(
     try:
         # Drawn once: a sampler that does not fit the dimension says so now.
         environment.draw_theta(np.random.default_rng(0), sparsity)
-        policy = _policy(table, environment, sparsity, point["horizon"])
+        policy = policy_for(
+            table["kind"],
+            {name: value for name, value in table.items() if name not in ("kind", "label")},
+            action_set=environment.action_set,
+            sparsity=sparsity,
+            horizon=point["horizon"],
+            sigma=environment.sigma,
+        )
         policy.to_dict()
     except CompositionError:
         raise
@@ -128,29 +130,6 @@ def _cell(
         points=data.get("points", _POINTS),
         checkpoints=tuple(t for t in data.get("checkpoints", ()) if t <= point["horizon"]),
     )
-
-
-def _policy(
-    table: Mapping[str, Any], environment: LinearEnvironment, sparsity: int, horizon: int
-) -> Policy:
-    keywords = {key: value for key, value in table.items() if key not in ("kind", "label")}
-    made = {**POLICIES, **REFERENCES}[table["kind"]]
-    takes = {field.name: field for field in dataclasses.fields(made)}
-    if keywords.get("sigma") == KNOWN:
-        keywords["sigma"] = environment.sigma
-        if not math.isfinite(environment.sigma):
-            raise CompositionError(
-                f"The noise {environment.noise!r} is not sub-Gaussian, so that there is no sigma "
-                f'to be known. Give {table["kind"]!r} a number, or sigma = "estimate".'
-            )
-    if "horizon" in takes and not {"horizon", "exploration_steps"} & set(keywords):
-        keywords["horizon"] = horizon
-    elif "horizon" in takes and takes["horizon"].default is dataclasses.MISSING:
-        keywords.setdefault("horizon", horizon)
-    if isinstance(keywords.get("basis"), Mapping):
-        keywords["basis"] = basis_from_dict(keywords["basis"])
-    policy: Policy = made(action_set=environment.action_set, sparsity=sparsity, **keywords)
-    return policy
 
 
 def _environment(

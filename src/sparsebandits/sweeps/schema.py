@@ -1,12 +1,12 @@
 """What a sweep file may hold: every key checked before anything starts, with its line."""
 
 import dataclasses
-import difflib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sparsebandits.action_sets import ACTION_SETS
+from sparsebandits.descriptions import nearest
 from sparsebandits.environments import NOISES, PARAMETERS, SEQUENCES
 from sparsebandits.errors import SweepError
 from sparsebandits.policies import POLICIES, REFERENCES
@@ -63,14 +63,8 @@ class Source:
     def unknown(self, path: _Path, where: str, known: Collection[str]) -> SweepError:
         """Return an error for a key that does not exist, with the nearest one that does."""
         return self.error(
-            path, f"unknown key {str(path[-1])!r} in {where}; {_nearest(str(path[-1]), known)}"
+            path, f"unknown key {str(path[-1])!r} in {where}; {nearest(str(path[-1]), known)}"
         )
-
-
-def _nearest(given: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
-    listed = ", ".join(repr(name) for name in known)
-    return f"did you mean {close[0]!r}? Known: {listed}." if close else f"known: {listed}."
 
 
 def check(data: Any, source: Source) -> None:
@@ -249,7 +243,7 @@ def _kind(
         )
     raise source.error(
         (*path, "kind"), f"{what} of kind {describe(kind)} does not exist; "
-        f"{_nearest(str(kind), tuple(known))}"
+        f"{nearest(str(kind), tuple(known))}"
     )  # fmt: skip
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-import sparsebandits
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.cell import Cell
+from sparsebandits.version import __version__
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def versions() -> dict[str, str]:
     """Return the versions that must agree between the driver and its workers."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {
-        "sparsebandits": sparsebandits.__version__,
+        "sparsebandits": __version__,
         "numpy": np.__version__,
         "python": python,
     }

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparsebandits.errors import SweepError
+from sparsebandits.comparison.intervals import Means, student
+from sparsebandits.comparison.sweep_folder import SweepComparison, compare_sweep, read_means
+from sparsebandits.errors import InvalidValueError
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import tidy
 from sparsebandits.sweeps.cell import Cell
-from sparsebandits.sweeps.differences import difference
 from sparsebandits.sweeps.engine import load_cell
 from sparsebandits.sweeps.folder import CHUNKS, SweepResult, sweep
-from sparsebandits.sweeps.moments import Moments, student
-from sparsebandits.sweeps.results import Summary, summarise, summarise_steps
 from tests.sweeps.small_sweep import small
 
 CONFIGURATION = small(
@@ -34,8 +33,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
 
 
 @pytest.fixture(scope="module")
-def summary(done: SweepResult) -> Summary:
-    return summarise(done.folder)
+def cells(done: SweepResult) -> SweepComparison:
+    return compare_sweep(done.folder)
 
 
 def run_of(done: SweepResult, key: str) -> Run:
@@ -57,10 +56,10 @@ def obvious(values: list[float]) -> tuple[float, float, float, float, int]:
     return mean, error, mean - half, mean + half, count
 
 
-def test_the_summary_is_the_slow_obvious_one(done: SweepResult, summary: Summary) -> None:
-    assert [one.key for one in summary.cells] == [one.key for one in done.sweep.cells]
-    for cell in summary.cells:
-        run = run_of(done, cell.key)
+def test_the_summary_is_the_slow_obvious_one(done: SweepResult, cells: SweepComparison) -> None:
+    assert [entry.label for entry in cells.entries] == [one.key for one in done.sweep.cells]
+    for cell in cells.entries:
+        run = run_of(done, cell.label)
         assert cell.steps.tolist() == run.steps.tolist()
         assert (cell.trials, cell.planned) == (7, 7)
         for name in ("regret", "theta_error", "optimal_share"):
@@ -82,7 +81,7 @@ def test_blocks_in_any_cut_give_the_same_moments() -> None:
     values = 1e6 + 1e-3 * rng.standard_normal((60, 3))
     values[rng.random(values.shape) < 0.2] = np.nan
     values[:, 2] = np.nan
-    moments = Moments(3)
+    moments = Means(np.arange(3))
     for block in np.split(values, [1, 2, 30, 30]):
         moments.add(block)
     for column in range(3):
@@ -90,7 +89,7 @@ def test_blocks_in_any_cut_give_the_same_moments() -> None:
         assert moments.count[column] == count
         np.testing.assert_allclose(moments.mean[column], mean, rtol=1e-14)
         np.testing.assert_allclose(moments.standard_error[column], error, rtol=1e-5)
-    whole = Moments(1)
+    whole = Means(np.arange(1))
     whole.add(values[:, :1][~np.isnan(values[:, :1])].reshape(-1, 1), complete=True)
     np.testing.assert_allclose(whole.standard_error, moments.standard_error[:1], rtol=1e-5)
     assert np.isnan(student(np.array([0.0]))).all()
@@ -106,16 +105,16 @@ def test_small_row_groups_change_nothing(
         yield 0, run
 
     tidy.write_tables(tmp_path, done.sweep.cells, chunks, track_support=False)
-    cut, whole = summarise_steps(tmp_path / tidy.STEPS), summarise_steps(done.steps)
-    for key, (steps, measures) in whole.items():
-        assert cut[key][0].tolist() == steps.tolist()
-        np.testing.assert_allclose(cut[key][1]["regret"].high, measures["regret"].high, rtol=1e-12)
+    cut, whole = read_means(tmp_path / tidy.STEPS), read_means(done.steps)
+    for key, measures in whole.items():
+        assert cut[key]["regret"].steps.tolist() == measures["regret"].steps.tolist()
+        np.testing.assert_allclose(cut[key]["regret"].high, measures["regret"].high, rtol=1e-12)
 
 
 def test_cells_in_one_world_are_compared_trial_by_trial(
-    done: SweepResult, summary: Summary
+    done: SweepResult, cells: SweepComparison
 ) -> None:
-    found = difference(summary, FIRST, SECOND)
+    found = cells.difference(FIRST, SECOND)
     gaps = (run_of(done, FIRST).regret[:, -1] - run_of(done, SECOND).regret[:, -1]).tolist()
     mean, error, low, high, count = obvious(gaps)
     assert found.paired
@@ -125,28 +124,28 @@ def test_cells_in_one_world_are_compared_trial_by_trial(
         [found.mean, found.standard_error, found.low, found.high], [mean, error, low, high]
     )
     assert "same theta* and noise" in found.reason
-    turned = difference(summary, SECOND, FIRST)
+    turned = cells.difference(SECOND, FIRST)
     assert turned.mean == -found.mean
 
 
-def test_cells_in_other_worlds_are_compared_by_welch(done: SweepResult, summary: Summary) -> None:
+def test_cells_in_other_worlds_are_compared_by_welch(
+    done: SweepResult, cells: SweepComparison
+) -> None:
     other = FIRST.replace("sigma=0.1", "sigma=0.5")
-    found = difference(summary, FIRST, other, step=int(summary.cell(FIRST).steps[-2]))
+    found = cells.difference(FIRST, other, step=int(cells.entry(FIRST).steps[-2]))
     one, two = (run_of(done, key).regret[:, -2] for key in (FIRST, other))
     interval = stats.ttest_ind(one, two, equal_var=False).confidence_interval(0.95)
     assert not found.paired
     assert "differ in sigma" in found.reason
     np.testing.assert_allclose([found.low, found.high], [interval.low, interval.high])
-    assert difference(summary, FIRST, FIRST.replace("H=1", "H=2")).paired
+    assert cells.difference(FIRST, FIRST.replace("H=1", "H=2")).paired
 
 
-def test_what_is_not_there_is_named(summary: Summary) -> None:
-    with pytest.raises(SweepError, match="no results of a cell 'x'; it has"):
-        difference(summary, "x", FIRST)
-    with pytest.raises(SweepError, match="compared with itself"):
-        difference(summary, FIRST, FIRST)
-    with pytest.raises(SweepError, match=r"Step 119 of .* was not recorded; the nearest are"):
-        difference(summary, FIRST, SECOND, step=119)
+def test_what_is_not_there_is_named(cells: SweepComparison) -> None:
+    with pytest.raises(InvalidValueError, match="no results of 'x'; there are those of"):
+        cells.difference("x", FIRST)
+    with pytest.raises(InvalidValueError, match="Step 119 was not recorded; the nearest are"):
+        cells.difference(FIRST, SECOND, step=119)
 
 
 def test_an_interrupted_sweep_has_a_summary(tmp_path: Path) -> None:
@@ -160,8 +159,8 @@ def test_an_interrupted_sweep_has_a_summary(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sweep(CONFIGURATION, tmp_path / "a", progress=stop)
-    summary = summarise(tmp_path / "a")
-    assert 0 < len(summary.cells) < 8
-    assert summary.manifest["ended"] is None
-    one = summary.cells[0]
+    cells = compare_sweep(tmp_path / "a")
+    assert 0 < len(cells.entries) < 8
+    assert cells.manifest["ended"] is None
+    one = cells.entries[0]
     assert one.measures["regret"].count.tolist() == [one.trials] * one.steps.size

@@ -1,0 +1,156 @@
+"""Policies side by side: what the trials of each gave, and how any two differ."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.comparison.intervals import Interval, Means, welch
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.validation import FloatArray, IntArray
+
+_WORLD = ("environment", "dim", "sigma", "horizon")
+"""The columns that two entries must share to have seen the same theta* and noise in each trial."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Entry:
+    """What the trials of one policy in one environment gave.
+
+    Attributes
+    ----------
+    label : str
+    columns : mapping
+        Policy, environment, sparsity, dim, horizon and, where a sweep sets it, sigma.
+    trials, planned : int
+        How many trials there are, and how many there should be.
+    measures : mapping of str to Means
+        regret, theta_error and optimal_share; overlap if it was tracked.
+    regret_by_trial : function of a recorded step
+        The numbers of the trials, (trials,), and their regret after the step, (trials,).
+    locked_share, correct_share : float
+        The share of trials that locked a support, and of those the share that locked the right
+        one.
+    told : tuple of str
+        What the policy was told beside X, H and its rewards.
+    sees : str or None
+        What a reference sees that no learner does.
+    microseconds : float
+        Wall time per decision, on the machine that ran it.
+    """
+
+    label: str
+    columns: Mapping[str, Any]
+    trials: int
+    planned: int
+    measures: Mapping[str, Means]
+    regret_by_trial: Callable[[int], tuple[IntArray, FloatArray]] = field(repr=False)
+    locked_share: float
+    correct_share: float
+    kind: str = ""
+    told: tuple[str, ...] = ()
+    sees: str | None = None
+    microseconds: float = math.nan
+
+    @property
+    def regret(self) -> Means:
+        """The regret; `entry.regret[t]` is its mean after t steps."""
+        return self.measures["regret"]
+
+    @property
+    def steps(self) -> IntArray:
+        """The recorded steps, (points,)."""
+        return self.regret.steps
+
+    @property
+    def optimal_share(self) -> float:
+        """The share of all steps whose action uses exactly the benchmark's support."""
+        return float(self.measures["optimal_share"].mean[-1])
+
+    @property
+    def theta_error(self) -> float:
+        """||theta_hat - theta*||_2 at the end; nan where nothing is estimated."""
+        return float(self.measures["theta_error"].mean[-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference(Interval):
+    """The regret of one entry minus that of another after a step.
+
+    Attributes
+    ----------
+    first, second : str
+        Labels; the difference is first minus second.
+    step : int
+    paired : bool
+        Whether it was taken trial by trial; otherwise the interval is Welch's.
+    trials : tuple of int
+        How many of each entry.
+    reason : str
+        Why it was, or was not, taken trial by trial.
+    """
+
+    first: str
+    second: str
+    step: int
+    paired: bool
+    trials: tuple[int, int]
+    reason: str
+
+
+def difference(first: Entry, second: Entry, step: int | None = None) -> Difference:
+    """Compare the regret of two entries after a step; the last that both recorded if left out.
+
+    Entries of one call of `compare`, or of one sweep, share the seed. Where they share environment
+    and horizon too, trial i had the same theta* and the same noise in both: then the difference is
+    taken trial by trial, over the trials that both have. Otherwise the interval is Welch's.
+    """
+    if step is None:
+        common = np.intersect1d(first.steps, second.steps)
+        if common.size == 0:
+            raise InvalidValueError(
+                f"{first.label} and {second.label} share no recorded step; nothing can be compared."
+            )
+        step = int(common[-1])
+    means = first.regret[step], second.regret[step]
+    differing = [name for name in _WORLD if first.columns.get(name) != second.columns.get(name)]
+    if differing:
+        interval = welch(*means)
+        trials = (means[0].count, means[1].count)
+        reason = f"Welch: the cells differ in {' and '.join(differing)}, so noise was not shared"
+    else:
+        (one, regret), (other, baseline) = (e.regret_by_trial(step) for e in (first, second))
+        shared, here, there = np.intersect1d(one, other, return_indices=True)
+        interval = Interval.of(regret[here] - baseline[there])
+        trials = (shared.size, shared.size)
+        reason = "paired: the same theta* and noise in each trial"
+    return Difference(
+        **vars(interval),
+        first=first.label,
+        second=second.label,
+        step=step,
+        paired=not differing,
+        trials=trials,
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Entries:
+    """Entries side by side, in the order of tables; all of one seed."""
+
+    entries: tuple[Entry, ...]
+
+    def entry(self, label: str) -> Entry:
+        """Return the entry with a label."""
+        for entry in self.entries:
+            if entry.label == label:
+                return entry
+        known = ", ".join(repr(entry.label) for entry in self.entries)
+        raise InvalidValueError(f"There are no results of {label!r}; there are those of {known}.")
+
+    def difference(self, first: str, second: str, step: int | None = None) -> Difference:
+        """Return the regret of one entry minus that of another; see `difference`."""
+        return difference(self.entry(first), self.entry(second), step)

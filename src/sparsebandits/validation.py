@@ -46,8 +46,8 @@ def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
     return value
 
 
-def as_integer(name: str, value: Any, *, minimum: int) -> int:
-    """Return `value` as an int that is at least `minimum`; booleans and floats are refused."""
+def as_integer(name: str, value: Any, *, minimum: int, maximum: int | None = None) -> int:
+    """Return `value` as an int within bounds; booleans and floats are refused."""
     if isinstance(value, (bool, np.bool_)):
         raise InvalidTypeError(f"{name} must be an integer, got the boolean {value}.")
     try:
@@ -58,6 +58,8 @@ def as_integer(name: str, value: Any, *, minimum: int) -> int:
         ) from None
     if number < minimum:
         raise InvalidValueError(f"{name} must be at least {minimum}, got {number}.")
+    if maximum is not None and number > maximum:
+        raise InvalidValueError(f"{name} must be at most {maximum}, got {describe(number)}.")
     return number
 
 

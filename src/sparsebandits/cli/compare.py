@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,12 @@ from sparsebandits.environments import LinearEnvironment, environment_from_dict
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
 from sparsebandits.policies.reader import read_policy
-from sparsebandits.validation import as_integer
+from sparsebandits.simulation.record import as_horizon
 
 if TYPE_CHECKING:
     from sparsebandits.comparison.compare import Comparison
+    from sparsebandits.comparison.field import Field
+    from sparsebandits.comparison.scenarios import Scenario
 
 _ENVIRONMENT = ("action_set", "action_sets", "theta_star", "noise", "names", "delay")
 _HORIZON, _TRIALS = 2_000, 20
@@ -45,18 +47,6 @@ References, which see more than a learner does: {", ".join(REFERENCES)}
 Keys are those of the Python class: --policy lin-ts:scale=0.7,ridge=0.1; sigma=known tells a policy
   the sub-Gaussian sigma of the noise.
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Setting:
-    """What is played: from a scenario or from a file."""
-
-    title: str
-    environment: LinearEnvironment
-    sparsity: int
-    horizon: int
-    trials: int
-    scenario: str | None = None
 
 
 @click.command(epilog=_EXAMPLE)
@@ -96,24 +86,31 @@ def compare(
     if as_list:
         _list(as_json)
         return
-    setting = _setting(file, scenario, horizon, trials)
+    setting = _setting(file, scenario)
+    steps = as_horizon(setting.horizons[0] if horizon is None else horizon)
+    count = setting.trials if trials is None else trials
     if out is not None:
         from sparsebandits.plotting.draw import figure_format
 
         figure_format(out)
-    chosen, left_out = _policies(policies, setting)
-    comparison = replace(_run(chosen, setting, seed, workers), left_out=left_out)
+    field = _named(policies, setting, steps) if policies else setting.field(steps)
+    comparison = replace(
+        _run(field.policies, setting.environment(), steps, count, seed, workers),
+        left_out=field.left_out,
+    )
+    title = f"{setting.name}: {setting.about}" if file is None else setting.name
     if out is not None:
         from sparsebandits.plotting.draw import save
         from sparsebandits.plotting.regret_curves import comparison_figure
 
-        save(comparison_figure(comparison, title=setting.title), out)
+        save(comparison_figure(comparison, title=title), out)
     if as_json:
-        click.echo(json.dumps({"scenario": setting.scenario, **comparison.to_dict()}))
+        name = setting.name if file is None else None
+        click.echo(json.dumps({"scenario": name, **comparison.to_dict()}))
         return
     console = open_console(_WIDTH)
-    print_table(console, comparison.table(setting.title), bold=comparison.reference)
-    for label, reason in left_out.items():
+    print_table(console, comparison.table(title), bold=comparison.reference)
+    for label, reason in field.left_out.items():
         console.print(f"- Left out: {label}: {reason}")
     if out is not None:
         console.print(f"Figure: {out}")
@@ -122,36 +119,22 @@ def compare(
 # ---------------------------------------------------------------------- what is played
 
 
-def _setting(
-    file: Path | None, scenario: str | None, horizon: int | None, trials: int | None
-) -> _Setting:
-    if file is not None and scenario is not None:
-        raise InvalidValueError(f"Give a file or a scenario, got {file} and --scenario {scenario}.")
-    setting = _from_scenario(scenario or _DEFAULT) if file is None else _from_file(file)
-    return replace(
-        setting,
-        horizon=as_integer("horizon", setting.horizon if horizon is None else horizon, minimum=1),
-        trials=as_integer("trials", setting.trials if trials is None else trials, minimum=1),
-    )
-
-
-def _from_scenario(name: str) -> _Setting:
+def _setting(file: Path | None, name: str | None) -> "Scenario":
     from sparsebandits.comparison.scenarios import SCENARIOS
 
+    if file is not None:
+        if name is not None:
+            raise InvalidValueError(f"Give a file or a scenario, got {file} and --scenario {name}.")
+        return _from_file(file)
+    name = name or _DEFAULT
     if name not in SCENARIOS:
         raise InvalidValueError(f"Unknown scenario {name!r}; {nearest(name, SCENARIOS)}")
-    scenario = SCENARIOS[name]
-    return _Setting(
-        title=f"{name}: {scenario.about}",
-        environment=scenario.environment(),
-        sparsity=scenario.sparsity,
-        horizon=scenario.horizons[0],
-        trials=scenario.trials,
-        scenario=name,
-    )
+    return SCENARIOS[name]
 
 
-def _from_file(file: Path) -> _Setting:
+def _from_file(file: Path) -> "Scenario":
+    from sparsebandits.comparison.scenarios import Scenario
+
     data = read_problem(file)
     keys = ("sparsity", "horizon", "trials", *_ENVIRONMENT)
     for key in data:
@@ -163,45 +146,42 @@ def _from_file(file: Path) -> _Setting:
             f"{file} lacks the key {missing[0]!r}; see sparsebandits compare --help."
         )
     environment = environment_from_dict({key: data[key] for key in _ENVIRONMENT if key in data})
-    return _Setting(
-        title=file.name,
-        environment=environment,
+    return Scenario(
+        name=file.name,
+        about="from a file",
+        environment=lambda: environment,
         sparsity=data["sparsity"],
-        horizon=data.get("horizon", _HORIZON),
+        horizons=(data.get("horizon", _HORIZON),),
         trials=data.get("trials", _TRIALS),
     )
 
 
-def _policies(
-    texts: tuple[str, ...], setting: _Setting
-) -> tuple[Mapping[str, Policy], Mapping[str, str]]:
-    """Return the policies by their labels, and those left out with the reason."""
-    from sparsebandits.comparison.scenarios import SCENARIOS, field_of
+def _named(texts: tuple[str, ...], setting: "Scenario", horizon: int) -> "Field":
+    """Build the policies that the options name."""
+    from sparsebandits.comparison.field import Field
 
+    policies: dict[str, Policy] = {}
+    environment = setting.environment()
     for text in texts:
-        if texts.count(text) > 1:
+        if text in policies:
             raise InvalidValueError(f"--policy {text} is given twice; once is enough.")
-    if texts:
-        world = setting.environment
-        return {
-            text: read_policy(
-                text,
-                action_set=world.action_set,
-                sparsity=setting.sparsity,
-                horizon=setting.horizon,
-                sigma=world.sigma,
-            )
-            for text in texts
-        }, {}
-    if setting.scenario is not None:
-        field = SCENARIOS[setting.scenario].field(setting.horizon)
-    else:
-        field = field_of(setting.environment, setting.sparsity, setting.horizon)
-    return field.policies, field.left_out
+        policies[text] = read_policy(
+            text,
+            action_set=environment.action_set,
+            sparsity=setting.sparsity,
+            horizon=horizon,
+            sigma=environment.sigma,
+        )
+    return Field(policies=policies, left_out={})
 
 
 def _run(
-    policies: Mapping[str, Policy], setting: _Setting, seed: int, workers: int
+    policies: Mapping[str, Policy],
+    environment: LinearEnvironment,
+    horizon: int,
+    trials: int,
+    seed: int,
+    workers: int,
 ) -> "Comparison":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -218,15 +198,7 @@ def _run(
             bars.update(bar, completed=float(done), total=float(total))
 
         try:
-            return run(
-                policies,
-                setting.environment,
-                setting.horizon,
-                setting.trials,
-                seed,
-                workers=workers,
-                progress=show,
-            )
+            return run(policies, environment, horizon, trials, seed, workers=workers, progress=show)
         except KeyboardInterrupt:
             bars.stop()
             console.print("Interrupted. Nothing was written.")

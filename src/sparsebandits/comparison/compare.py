@@ -17,10 +17,12 @@ from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
+from sparsebandits.simulation.record import as_horizon
 from sparsebandits.sweeps import Cell, Progress, run_cells
 from sparsebandits.validation import FloatArray, IntArray, as_integer, describe
 
 _USUAL = (2_000, 20_000)
+_MOST_TRIALS = 10**9
 _MEASURES = ("regret", "theta_error", "optimal_share")
 
 TIMING = (
@@ -200,7 +202,7 @@ def as_checkpoints(horizon: int, checkpoints: Iterable[int] | None = None) -> tu
     >>> as_checkpoints(2000), as_checkpoints(20_000), as_checkpoints(500, [100])
     ((200, 2000), (2000, 20000), (100, 500))
     """
-    horizon = as_integer("horizon", horizon, minimum=1)
+    horizon = as_horizon(horizon)
     if checkpoints is None:
         before = [t for t in _USUAL if t < horizon]
         if not before and horizon >= 10:
@@ -223,7 +225,7 @@ def comparison_cells(
     prefix: str = "",
 ) -> list[Cell]:
     """Return one cell per policy; its key is `prefix` and the label."""
-    trials = as_integer("trials", trials, minimum=1)
+    trials = as_integer("trials", trials, minimum=1, maximum=_MOST_TRIALS)
     return [
         Cell(
             key=prefix + label,

@@ -69,28 +69,10 @@ class Scenario:
 
     def field(self, horizon: int) -> Field:
         """Build the policies that take part, for a horizon."""
-        field = field_of(self.environment(), self.sparsity, horizon, tells_sigma=self.tells_sigma)
+        field = make_field(self.environment(), self.sparsity, horizon, tells_sigma=self.tells_sigma)
         if not self.only:
             return field
         return replace(field, policies={label: field.policies[label] for label in self.only})
-
-
-def field_of(
-    environment: LinearEnvironment, sparsity: int, horizon: int, *, tells_sigma: bool = False
-) -> Field:
-    """Build the field for an environment; sigma is estimated by who can, unless it is told.
-
-    What is told is the sub-Gaussian sigma of `ass:noise`, as `read_policy` does.
-    """
-    level = environment.sigma if environment.noise.is_sub_gaussian else None
-    return make_field(
-        environment.action_set,
-        sparsity,
-        level if tells_sigma and level is not None else "estimate",
-        horizon,
-        noise_level=level,
-        moving=not environment.action_sets.is_fixed,
-    )
 
 
 def _geometry(name: str, about: str, make: Callable[[], ActionSet]) -> Scenario:

@@ -10,6 +10,14 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies import Policy
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_integer
 
+_MOST_STEPS = 2**53
+"""Up to here steps are counted exactly, also where they are floating-point numbers."""
+
+
+def as_horizon(horizon: int) -> int:
+    """Return T, checked to be a number of steps that can be counted."""
+    return as_integer("horizon", horizon, minimum=1, maximum=_MOST_STEPS)
+
 
 def log_spaced_steps(horizon: int, points: int = 200, checkpoints: Iterable[int] = ()) -> IntArray:
     """Return at most `points` distinct steps from 1 to `horizon`, evenly spaced in the logarithm.
@@ -23,7 +31,7 @@ def log_spaced_steps(horizon: int, points: int = 200, checkpoints: Iterable[int]
     >>> log_spaced_steps(100, points=5, checkpoints=[50]).tolist()
     [1, 3, 10, 32, 50, 100]
     """
-    horizon = as_integer("horizon", horizon, minimum=1)
+    horizon = as_horizon(horizon)
     points = as_integer("points", points, minimum=1)
     spaced = np.rint(np.geomspace(1, horizon, points)).astype(np.intp)
     spaced[-1] = horizon

@@ -3,6 +3,7 @@
 import json
 import math
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.comparison.compare import Comparison, as_checkpoints, compare, compare_runs
+from sparsebandits.comparison.entries import Entries
 from sparsebandits.comparison.intervals import Interval, ratio_interval
 from sparsebandits.comparison.text_table import number
 from sparsebandits.plotting.regret_curves import comparison_figure
@@ -173,6 +175,17 @@ def test_fewer_trials_are_paired_with_the_same_ones() -> None:
     assert paired.trials == (5, 5)
     assert result.trials == 6
     assert "b 5" in " ".join(result.notes())
+
+
+def test_other_horizons_are_other_worlds() -> None:
+    policy = {"a": sb.LinTS(action_set=BALL, sparsity=1)}
+    short, long = (compare(policy, ENV, horizon, 5).entries[0] for horizon in (60, 80))
+    both = Entries(entries=(replace(short, label="short"), replace(long, label="long")))
+    difference = both.difference("short", "long")
+    assert difference.step == np.intersect1d(short.steps, long.steps)[-1] < 60
+    assert not difference.paired
+    assert difference.reason.startswith("Welch: the cells differ in horizon")
+    assert difference.trials == (5, 5)
 
 
 def test_ratios_and_numbers() -> None:

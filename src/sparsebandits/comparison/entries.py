@@ -100,43 +100,6 @@ class Difference(Interval):
     reason: str
 
 
-def difference(first: Entry, second: Entry, step: int | None = None) -> Difference:
-    """Compare the regret of two entries after a step; the last that both recorded if left out.
-
-    Entries of one call of `compare`, or of one sweep, share the seed. Where they share environment
-    and horizon too, trial i had the same theta* and the same noise in both: then the difference is
-    taken trial by trial, over the trials that both have. Otherwise the interval is Welch's.
-    """
-    if step is None:
-        common = np.intersect1d(first.steps, second.steps)
-        if common.size == 0:
-            raise InvalidValueError(
-                f"{first.label} and {second.label} share no recorded step; nothing can be compared."
-            )
-        step = int(common[-1])
-    means = first.regret[step], second.regret[step]
-    differing = [name for name in _WORLD if first.columns.get(name) != second.columns.get(name)]
-    if differing:
-        interval = welch(*means)
-        trials = (means[0].count, means[1].count)
-        reason = f"Welch: the cells differ in {' and '.join(differing)}, so noise was not shared"
-    else:
-        (one, regret), (other, baseline) = (e.regret_by_trial(step) for e in (first, second))
-        shared, here, there = np.intersect1d(one, other, return_indices=True)
-        interval = Interval.of(regret[here] - baseline[there])
-        trials = (shared.size, shared.size)
-        reason = "paired: the same theta* and noise in each trial"
-    return Difference(
-        **vars(interval),
-        first=first.label,
-        second=second.label,
-        step=step,
-        paired=not differing,
-        trials=trials,
-        reason=reason,
-    )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Entries:
     """Entries side by side, in the order of tables; all of one seed."""
@@ -152,5 +115,39 @@ class Entries:
         raise InvalidValueError(f"There are no results of {label!r}; there are those of {known}.")
 
     def difference(self, first: str, second: str, step: int | None = None) -> Difference:
-        """Return the regret of one entry minus that of another; see `difference`."""
-        return difference(self.entry(first), self.entry(second), step)
+        """Compare the regret of two entries after a step; the last that both recorded if left out.
+
+        Entries share the seed. Where they share environment and horizon too, trial i had the same
+        theta* and the same noise in both: then the difference is taken trial by trial, over the
+        trials that both have. Otherwise the interval is Welch's.
+        """
+        entries = self.entry(first), self.entry(second)
+        if step is None:
+            common = np.intersect1d(entries[0].steps, entries[1].steps)
+            if common.size == 0:
+                raise InvalidValueError(f"{first} and {second} share no recorded step.")
+            step = int(common[-1])
+        means = [entry.regret[step] for entry in entries]
+        columns, others = (entry.columns for entry in entries)
+        differing = [name for name in _WORLD if columns.get(name) != others.get(name)]
+        if differing:
+            interval = welch(*means)
+            trials = (means[0].count, means[1].count)
+            reason = (
+                f"Welch: the cells differ in {' and '.join(differing)}, so noise was not shared"
+            )
+        else:
+            (here, regret), (there, baseline) = (entry.regret_by_trial(step) for entry in entries)
+            shared, rows, other_rows = np.intersect1d(here, there, return_indices=True)
+            interval = Interval.of(regret[rows] - baseline[other_rows])
+            trials = (shared.size, shared.size)
+            reason = "paired: the same theta* and noise in each trial"
+        return Difference(
+            **vars(interval),
+            first=first,
+            second=second,
+            step=step,
+            paired=not differing,
+            trials=trials,
+            reason=reason,
+        )

@@ -13,7 +13,7 @@ import numpy as np
 from sparsebandits.comparison.entries import Entries, Entry
 from sparsebandits.comparison.intervals import Means
 from sparsebandits.errors import SweepError
-from sparsebandits.sweeps.arrow import arrow, parquet
+from sparsebandits.sweeps.arrow import parquet
 from sparsebandits.sweeps.folder import bring_up_to_date
 from sparsebandits.sweeps.tidy import MEASURES, STEPS, TRIALS
 from sparsebandits.validation import FloatArray, IntArray
@@ -115,21 +115,18 @@ def _disordered(path: Path, key: str) -> SweepError:
 
 def _locks(path: Path) -> dict[str, tuple[float, float]]:
     """Return for each cell the share of trials that locked, and of those that were right."""
-    pa = arrow()
-    table = parquet().read_table(path, columns=["cell", "locked_at", "support_correct"])
-    cells = table.column("cell").combine_chunks()
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.unify_dictionaries().combine_chunks()
-    codes, keys = cells.indices.to_numpy(), cells.dictionary.to_pylist()
-    locked = np.isfinite(table.column("locked_at").to_numpy())
-    correct = table.column("support_correct").to_numpy() & locked
-    trials = np.bincount(codes, minlength=len(keys))
-    locks = np.bincount(codes, locked, len(keys))
-    right = np.bincount(codes, correct, len(keys))
+    trials = parquet().read_table(path, columns=["cell", "locked_at", "support_correct"])
+    sums = [("cell", "count"), ("locked", "sum"), ("support_correct", "sum")]
+    cells = (
+        trials.unify_dictionaries()
+        .append_column("locked", trials.column("locked_at").is_valid())
+        .group_by("cell")
+        .aggregate(sums)
+    )
     return {
-        key: (
-            float(locks[i] / trials[i]) if trials[i] else math.nan,
-            float(right[i] / locks[i]) if locks[i] else math.nan,
+        cell["cell"]: (
+            cell["locked_sum"] / cell["cell_count"],
+            cell["support_correct_sum"] / cell["locked_sum"] if cell["locked_sum"] else math.nan,
         )
-        for i, key in enumerate(keys)
+        for cell in cells.to_pylist()
     }

@@ -27,7 +27,7 @@ class Sweep:
 
     A table [[policies]] has a `kind` and the keywords of that policy, without set and sparsity. A
     policy that needs to know the horizon is told that of its cell; ``sigma = "known"`` tells it
-    the level of the noise. A table [[environments]] has what `environment_from_dict` reads. With
+    that of the noise. A table [[environments]] has what `environment_from_dict` reads. With
     `dim`, lp balls leave theirs out, and the ends of a box are one number for all coordinates.
     Both may have a `label`, which must be given where two would share theirs.
 

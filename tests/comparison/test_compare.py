@@ -34,7 +34,7 @@ def policies() -> dict[str, sb.Policy]:
 
 
 @pytest.fixture(scope="module")
-def found() -> Comparison:
+def comparison() -> Comparison:
     return compare(policies(), ENV, 300, 8, seed=4, checkpoints=[70])
 
 
@@ -45,20 +45,20 @@ def slow_interval(values: list[float]) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def test_means_and_intervals_are_those_of_the_obvious_version(found: Comparison) -> None:
+def test_means_and_intervals_are_those_of_the_obvious_version(comparison: Comparison) -> None:
     for step in (70, 300):
         runs = {
             label: sb.simulate(policy, ENV, step, 8, seed=4).regret[:, -1]
             for label, policy in policies().items()
         }
         for label, regret in runs.items():
-            entry = found.entry(label)
+            entry = comparison.entry(label)
             mean, low, high = slow_interval(regret.tolist())
             assert entry.regret[step].mean == pytest.approx(mean)
             assert entry.regret[step].low == pytest.approx(low, rel=1e-5)
             assert entry.regret[step].high == pytest.approx(high, rel=1e-5)
             mean, low, high = slow_interval((regret - runs["thompson"]).tolist())
-            difference = found.difference(label, "thompson", step)
+            difference = comparison.difference(label, "thompson", step)
             assert difference.paired
             assert difference.mean == pytest.approx(mean, abs=1e-9)
             assert difference.low == pytest.approx(low, rel=1e-5, abs=1e-9)
@@ -69,7 +69,7 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
     # 2,000 samples of 5: the share that covers has standard error 0.5%; 3 of them are allowed.
     values = np.random.default_rng(0).standard_normal((2000, 5))
     intervals = [Interval.of(row) for row in values]
-    covered = statistics.fmean(one.low <= 0 <= one.high for one in intervals)
+    covered = statistics.fmean(interval.low <= 0 <= interval.high for interval in intervals)
     assert covered == pytest.approx(0.95, abs=0.015)
 
 
@@ -87,15 +87,15 @@ def test_paired_differences_are_sharper_than_unpaired_ones() -> None:
 
 
 def test_any_number_of_workers_gives_the_same_numbers(
-    tmp_path: Path, found: Comparison, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "SMALL", 0.0)  # two processes, however little there is to do
     two = compare(
         policies(), ENV, 300, 8, seed=4, checkpoints=[70], workers=2, cache=tmp_path / "cache"
     )
-    for label, run in found.runs.items():
+    for label, run in comparison.runs.items():
         assert np.array_equal(run.regret, two.runs[label].regret)
-    first, second = found.to_dict(), two.to_dict()
+    first, second = comparison.to_dict(), two.to_dict()
     for record in (*first["policies"], *second["policies"]):
         assert record.pop("microseconds") > 0
     assert first == second
@@ -115,16 +115,17 @@ def test_any_number_of_workers_gives_the_same_numbers(
     assert again.runs["LinTS"].seconds == two.runs["LinTS"].seconds
 
 
-def test_what_is_shown(found: Comparison) -> None:
-    assert found.reference == "thompson"
-    assert found.checkpoints == (70, 300)
-    clairvoyant, cucb = found.entry("clairvoyant"), found.entry("CUCB")
+def test_what_is_shown(comparison: Comparison) -> None:
+    assert repr(comparison) == "Comparison(['thompson', 'LinTS', 'paper', 'CUCB', 'clairvoyant'])"
+    assert comparison.reference == "thompson"
+    assert comparison.checkpoints == (70, 300)
+    clairvoyant, cucb = comparison.entry("clairvoyant"), comparison.entry("CUCB")
     assert clairvoyant.optimal_share == 1.0
     assert clairvoyant.sees == "theta*"
     assert cucb.told == ("sigma", "outcomes")
-    assert found.entry("LinTS").told == ()
-    assert 0 < found.entry("paper").optimal_share < 1
-    table = found.table("title")
+    assert comparison.entry("LinTS").told == ()
+    assert 0 < comparison.entry("paper").optimal_share < 1
+    table = comparison.table("title")
     assert table.headings == ("policy", "told", "R at 70", "R at 300", "difference", "on S*", "µs")
     assert [row[0] for row in table.rows] == list(policies())
     assert table.rows[0][4] == ""
@@ -132,7 +133,7 @@ def test_what_is_shown(found: Comparison) -> None:
     notes = " ".join(table.notes)
     for words in ("8 trials", "seed 4", "CUCB sees the outcome", "not one of the reproducible"):
         assert words in notes
-    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    record = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert (
         record["policies"][1]["regret"]["300"]["low"]
         < record["policies"][1]["regret"]["300"]["high"]
@@ -140,8 +141,8 @@ def test_what_is_shown(found: Comparison) -> None:
     assert sb.environments.environment_from_dict(record["environment"]) == ENV
 
 
-def test_the_figure_lists_curves_as_they_end_and_marks_references(found: Comparison) -> None:
-    figure = comparison_figure(found)
+def test_the_figure_lists_curves_as_they_end_and_marks_references(comparison: Comparison) -> None:
+    figure = comparison_figure(comparison)
     (panel,) = figure.panels
     ends = [float(series.y[-1]) for series in panel.series]
     assert ends == sorted(ends, reverse=True)
@@ -149,7 +150,7 @@ def test_the_figure_lists_curves_as_they_end_and_marks_references(found: Compari
     assert roles["thompson"] == "main"
     assert roles["CUCB (sees the outcome of every coordinate that it plays)"] == "reference"
     assert "clairvoyant" not in " ".join(roles)
-    assert "Regret 0, not on these axes: clairvoyant" in figure.notes
+    assert "Regret at most 0, not on these axes: clairvoyant" in figure.notes
     assert panel.x_log
     assert panel.y_log
 
@@ -204,7 +205,7 @@ def test_default_checkpoints() -> None:
     assert as_checkpoints(7) == (7,)
 
 
-def test_refusals(found: Comparison) -> None:
+def test_refusals(comparison: Comparison) -> None:
     with pytest.raises(sb.InvalidTypeError, match="policies must be a mapping"):
         compare({}, ENV, 10, 1)
     with pytest.raises(sb.InvalidValueError, match="reference must be one of 'a', got 'b'"):
@@ -215,6 +216,6 @@ def test_refusals(found: Comparison) -> None:
     with pytest.raises(sb.InvalidValueError, match="within the horizon of 10 steps, got 11"):
         compare({"a": sb.LinTS(action_set=BALL, sparsity=1)}, ENV, 10, 1, checkpoints=[11])
     with pytest.raises(sb.InvalidValueError, match="Step 71 was not recorded"):
-        found.entry("LinTS").regret[71]
+        comparison.entry("LinTS").regret[71]
     with pytest.raises(sb.InvalidValueError, match="no results of 'x'; there are those of 'thomp"):
-        found.entry("x")
+        comparison.entry("x")

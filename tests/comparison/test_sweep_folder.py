@@ -65,12 +65,12 @@ def test_the_summary_is_the_slow_obvious_one(done: SweepResult, cells: SweepComp
         for name in ("regret", "theta_error", "optimal_share"):
             measure, values = cell.measures[name], getattr(run, name)
             for place in range(run.steps.size):
-                wanted = obvious(values[:, place].tolist())
-                found = [
+                slow = obvious(values[:, place].tolist())
+                read = [
                     getattr(measure, part)[place]
                     for part in ("mean", "standard_error", "low", "high", "count")
                 ]
-                np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+                np.testing.assert_allclose(read, slow, rtol=1e-12, atol=1e-14)
         locked = np.isfinite(run.locked_at)
         assert cell.locked_share == locked.mean()
 
@@ -114,30 +114,31 @@ def test_small_row_groups_change_nothing(
 def test_cells_in_one_world_are_compared_trial_by_trial(
     done: SweepResult, cells: SweepComparison
 ) -> None:
-    found = cells.difference(FIRST, SECOND)
+    difference = cells.difference(FIRST, SECOND)
     gaps = (run_of(done, FIRST).regret[:, -1] - run_of(done, SECOND).regret[:, -1]).tolist()
     mean, error, low, high, count = obvious(gaps)
-    assert found.paired
-    assert found.trials == (count, count) == (7, 7)
-    assert found.step == 120
+    assert difference.paired
+    assert difference.trials == (count, count) == (7, 7)
+    assert difference.step == 120
     np.testing.assert_allclose(
-        [found.mean, found.standard_error, found.low, found.high], [mean, error, low, high]
+        [difference.mean, difference.standard_error, difference.low, difference.high],
+        [mean, error, low, high],
     )
-    assert "same theta* and noise" in found.reason
+    assert "same theta* and noise" in difference.reason
     turned = cells.difference(SECOND, FIRST)
-    assert turned.mean == -found.mean
+    assert turned.mean == -difference.mean
 
 
 def test_cells_in_other_worlds_are_compared_by_welch(
     done: SweepResult, cells: SweepComparison
 ) -> None:
     other = FIRST.replace("sigma=0.1", "sigma=0.5")
-    found = cells.difference(FIRST, other, step=int(cells.entry(FIRST).steps[-2]))
-    one, two = (run_of(done, key).regret[:, -2] for key in (FIRST, other))
-    interval = stats.ttest_ind(one, two, equal_var=False).confidence_interval(0.95)
-    assert not found.paired
-    assert "differ in sigma" in found.reason
-    np.testing.assert_allclose([found.low, found.high], [interval.low, interval.high])
+    difference = cells.difference(FIRST, other, step=int(cells.entry(FIRST).steps[-2]))
+    regret, baseline = (run_of(done, key).regret[:, -2] for key in (FIRST, other))
+    interval = stats.ttest_ind(regret, baseline, equal_var=False).confidence_interval(0.95)
+    assert not difference.paired
+    assert "differ in sigma" in difference.reason
+    np.testing.assert_allclose([difference.low, difference.high], [interval.low, interval.high])
     assert cells.difference(FIRST, FIRST.replace("H=1", "H=2")).paired
 
 
@@ -162,5 +163,5 @@ def test_an_interrupted_sweep_has_a_summary(tmp_path: Path) -> None:
     cells = compare_sweep(tmp_path / "a")
     assert 0 < len(cells.entries) < 8
     assert cells.manifest["ended"] is None
-    one = cells.entries[0]
-    assert one.measures["regret"].count.tolist() == [one.trials] * one.steps.size
+    cell = cells.entries[0]
+    assert cell.measures["regret"].count.tolist() == [cell.trials] * cell.steps.size

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import sparsebandits as sb
+from sparsebandits.cli.compare import named_policies
+from sparsebandits.comparison.scenarios import Scenario
 from sparsebandits.policies import POLICIES, REFERENCES
 from sparsebandits.policies.reader import policy_for, read_policy
 from sparsebandits.sweeps.spec import read_sweep
@@ -26,19 +28,25 @@ def setting(action_set: sb.ActionSet, sigma: float = 0.9) -> dict[str, Any]:
     return {"action_set": action_set, "sparsity": 2, "horizon": 150, "sigma": sigma}
 
 
+def world(action_set: sb.ActionSet) -> dict[str, Any]:
+    theta = {"kind": "uniform-cube"}
+    return {"action_set": action_set.to_dict(), "theta_star": theta, "noise": NOISE}
+
+
+def from_command_line(text: str, action_set: sb.ActionSet) -> sb.Policy:
+    environment = sb.environment_from_dict(world(action_set))
+    scenario = Scenario(name="a", about="b", environment=lambda: environment, sparsity=2)
+    return named_policies((text,), scenario, 150).policies[text]
+
+
 def from_sweep(keywords: dict[str, Any], action_set: sb.ActionSet) -> sb.Policy:
-    environment = {
-        "action_set": action_set.to_dict(),
-        "theta_star": {"kind": "uniform-cube"},
-        "noise": NOISE,
-    }
     sweep = read_sweep(
         {
             "trials": 1,
             "horizon": 150,
             "sparsity": 2,
             "policies": [keywords],
-            "environments": [environment],
+            "environments": [world(action_set)],
         }
     )
     return sweep.cells[0].cell.policy
@@ -52,7 +60,7 @@ def test_both_routes_give_the_same_policy(kind: str) -> None:
         if keywords and not has_sigma:
             continue
         text = ",".join(f"{key}={value}" for key, value in keywords.items())
-        told = read_policy(f"{kind}:{text}", **setting(action_set))
+        told = from_command_line(f"{kind}:{text}", action_set)
         assert told.kind == kind
         swept = from_sweep({"kind": kind, **keywords}, action_set)
         assert told.to_dict() == swept.to_dict()

@@ -93,7 +93,7 @@ def compare(
         from sparsebandits.plotting.draw import figure_format
 
         figure_format(out)
-    field = _named(policies, setting, steps) if policies else setting.field(steps)
+    field = named_policies(policies, setting, steps) if policies else setting.field(steps)
     comparison = replace(
         _run(field.policies, setting.environment(), steps, count, seed, workers),
         left_out=field.left_out,
@@ -156,7 +156,7 @@ def _from_file(file: Path) -> "Scenario":
     )
 
 
-def _named(texts: tuple[str, ...], setting: "Scenario", horizon: int) -> "Field":
+def named_policies(texts: tuple[str, ...], setting: "Scenario", horizon: int) -> "Field":
     """Build the policies that the options name."""
     from sparsebandits.comparison.field import Field
 

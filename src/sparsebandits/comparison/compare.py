@@ -31,7 +31,7 @@ TIMING = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison(Entries):
     """The outcome of `compare`: one entry per policy, in the order given.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebandits.comparison.intervals import Interval, Means, welch
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray, describe
 
 _WORLD = ("environment", "dim", "sigma", "horizon")
 """The columns that two entries must share to have seen the same theta* and noise in each trial."""
@@ -100,11 +100,15 @@ class Difference(Interval):
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Entries:
     """Entries side by side, in the order of tables; all of one seed."""
 
     entries: tuple[Entry, ...]
+
+    def __repr__(self) -> str:
+        labels = describe([entry.label for entry in self.entries])
+        return f"{type(self).__name__}({labels})"
 
     def entry(self, label: str) -> Entry:
         """Return the entry with a label."""

@@ -19,7 +19,7 @@ from sparsebandits.sweeps.tidy import MEASURES, STEPS, TRIALS
 from sparsebandits.validation import FloatArray, IntArray
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SweepComparison(Entries):
     """Every cell of a sweep's folder, in the order of the sweep; those without trials left out."""
 

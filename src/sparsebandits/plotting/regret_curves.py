@@ -104,7 +104,7 @@ def _curve(entry: Entry, style: int, reference: str | None) -> Series:
 
 def _without_regret(entries: Sequence[Entry]) -> tuple[str, ...]:
     missing = [entry.label for entry in entries if entry.regret.mean[-1] <= _NOTHING]
-    return (f"Regret 0, not on these axes: {', '.join(missing)}",) if missing else ()
+    return (f"Regret at most 0, not on these axes: {', '.join(missing)}",) if missing else ()
 
 
 def _setting(entry: Entry) -> str:

@@ -32,6 +32,27 @@ def compare_sweep(folder: Path | str) -> SweepComparison:
 
     Where the sweep was interrupted, or runs still, the tables are first written from the chunks
     that have landed.
+
+    Parameters
+    ----------
+    folder : path
+        What was the `out` of `sweep`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sparsebandits as sb
+    >>> plan = {
+    ...     "trials": 3, "horizon": 50, "sparsity": 1, "dim": 4,
+    ...     "policies": [{"kind": "sparse-thompson"}, {"kind": "clairvoyant"}],
+    ...     "environments": [
+    ...         {"action_set": {"kind": "lp-ball"}, "theta_star": {"kind": "uniform-cube"}},
+    ...     ],
+    ... }
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cells = sb.compare_sweep(sb.sweep(plan, folder).folder)
+    ...     cells.difference("sparse-thompson/l2-ball", "clairvoyant/l2-ball").paired
+    True
     """
     folder = Path(folder)
     manifest = bring_up_to_date(folder)

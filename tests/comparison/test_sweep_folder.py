@@ -10,9 +10,10 @@ from scipy import stats
 
 from sparsebandits.comparison.intervals import Means, student
 from sparsebandits.comparison.sweep_folder import SweepComparison, compare_sweep, read_means
-from sparsebandits.errors import InvalidValueError
+from sparsebandits.errors import InvalidValueError, SweepError
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import tidy
+from sparsebandits.sweeps.arrow import arrow, parquet
 from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.engine import load_cell
 from sparsebandits.sweeps.folder import CHUNKS, SweepResult, sweep
@@ -90,7 +91,7 @@ def test_blocks_in_any_cut_give_the_same_moments() -> None:
         np.testing.assert_allclose(moments.mean[column], mean, rtol=1e-14)
         np.testing.assert_allclose(moments.standard_error[column], error, rtol=1e-5)
     whole = Means(np.arange(1))
-    whole.add(values[:, :1][~np.isnan(values[:, :1])].reshape(-1, 1), complete=True)
+    whole.add(values[:, :1][~np.isnan(values[:, :1])].reshape(-1, 1))
     np.testing.assert_allclose(whole.standard_error, moments.standard_error[:1], rtol=1e-5)
     assert np.isnan(student(np.array([0.0]))).all()
 
@@ -109,6 +110,27 @@ def test_small_row_groups_change_nothing(
     for key, measures in whole.items():
         assert cut[key]["regret"].steps.tolist() == measures["regret"].steps.tolist()
         np.testing.assert_allclose(cut[key]["regret"].high, measures["regret"].high, rtol=1e-12)
+
+
+def test_rows_in_any_order_and_trials_at_other_steps(tmp_path: Path) -> None:
+    pa = arrow()
+
+    def write(path: Path, steps: list[int]) -> Path:
+        rows = {
+            "cell": pa.array(["a"] * 4).dictionary_encode(),
+            "step": steps,
+            "regret": [1.0, 2.0, 3.0, 5.0],
+            "theta_error": pa.array([None, 2.0, None, 4.0], pa.float64()),
+        }
+        parquet().write_table(pa.table(rows), path, row_group_size=2)
+        return path
+
+    means = read_means(write(tmp_path / "a", [1, 2, 2, 1]))["a"]
+    assert means["regret"].mean.tolist() == [3.0, 2.5]
+    assert means["theta_error"].mean.tolist() == [4.0, 2.0]
+    assert means["theta_error"].count.tolist() == [1, 1]
+    with pytest.raises(SweepError, match=r"trials of 'a' in .* recorded at different steps"):
+        read_means(write(tmp_path / "b", [1, 2, 1, 3]))
 
 
 def test_cells_in_one_world_are_compared_trial_by_trial(

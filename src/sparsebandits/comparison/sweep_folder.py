@@ -1,10 +1,8 @@
 """The cells of a sweep side by side, read from its folder as they are now."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,8 @@ from sparsebandits.sweeps.arrow import parquet
 from sparsebandits.sweeps.folder import bring_up_to_date
 from sparsebandits.sweeps.tidy import MEASURES, STEPS, TRIALS
 from sparsebandits.validation import FloatArray, IntArray
+
+_STATISTICS = ("count", "mean", "variance")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -84,54 +84,28 @@ def _regret_by_trial(path: Path, key: str, step: int) -> tuple[IntArray, FloatAr
 
 
 def read_means(path: Path) -> dict[str, dict[str, Means]]:
-    """Return every measure of each cell in `steps.parquet`."""
-    means: dict[str, dict[str, Means]] = {}
-    for key, steps, values in _blocks(path):
-        cell = means.setdefault(key, {name: Means(steps) for name in values})
-        if not np.array_equal(cell["regret"].steps, steps):
-            raise _disordered(path, key)
-        for name, (rows, complete) in values.items():
-            cell[name].add(rows, complete=complete)
-    return means
-
-
-_Block = tuple[str, IntArray, dict[str, tuple[FloatArray, bool]]]
-"""A cell, its steps, and of each measure the rows, (trials, points), and whether none lacks."""
-
-
-def _blocks(path: Path) -> Iterator[_Block]:
+    """Return every measure of each cell in `steps.parquet`, one row group in memory at a time."""
     file = parquet().ParquetFile(path)
     names = [name for name in MEASURES if name in file.schema_arrow.names]
+    statistics = [(name, part) for name in names for part in _STATISTICS]
+    means: dict[str, dict[str, Means]] = {}
     for group in range(file.num_row_groups):
-        table = file.read_row_group(group, columns=["cell", "step", *names])
-        cells = table.column("cell").combine_chunks()
-        codes = cells.indices.to_numpy()
-        keys = cells.dictionary.to_pylist()
-        steps = table.column("step").to_numpy()
-        columns = {name: table.column(name) for name in names}
-        arrays = {name: column.to_numpy() for name, column in columns.items()}
-        edges = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), codes.size]
-        for first, last in pairwise(edges):
-            key, here = keys[codes[first]], steps[first:last]
-            falls = np.flatnonzero(np.diff(here) <= 0)
-            points = int(falls[0]) + 1 if falls.size else here.size
-            if here.size % points or (here.reshape(-1, points) != here[:points]).any():
-                raise _disordered(path, key)
-            yield (
-                key,
-                here[:points],
-                {
-                    name: (array[first:last].reshape(-1, points), columns[name].null_count == 0)
-                    for name, array in arrays.items()
-                },
-            )
-
-
-def _disordered(path: Path, key: str) -> SweepError:
-    return SweepError(
-        f"The rows of {key!r} in {path} are not in the order of trial and step; delete the file, "
-        "and sparsebandits results writes it again from the chunks."
-    )
+        rows = file.read_row_group(group, columns=["cell", "step", *names])
+        # In one thread, so that sums are added up in the same order and give the same bits.
+        groups = rows.group_by(["cell", "step"], use_threads=False)
+        points = groups.aggregate(statistics).sort_by("step")
+        columns = {name: points.column(name).to_numpy() for name in points.column_names}
+        for key in np.unique(columns["cell"]):
+            here = columns["cell"] == key
+            cell = means.setdefault(key, {name: Means(columns["step"][here]) for name in names})
+            if not np.array_equal(cell["regret"].steps, columns["step"][here]):
+                raise SweepError(
+                    f"The trials of {key!r} in {path} are recorded at different steps; delete the "
+                    "file, and sparsebandits results writes it again from the chunks."
+                )
+            for name in names:
+                cell[name].merge(*(columns[f"{name}_{part}"][here] for part in _STATISTICS))
+    return means
 
 
 def _locks(path: Path) -> dict[str, tuple[float, float]]:

@@ -34,7 +34,9 @@ def delays_of(arrived: list[list[int]]) -> dict[int, int]:
 def drawn(longest: int, blocks: int, seed: int = 3, trial: int = 1) -> IntArray:
     """The delays of the trial's stream, block after block."""
     rng = stream(seed, trial, Stream.DELAY)
-    return np.concatenate([sb.UniformDelay(longest).draw(rng, delayed_rewards._BLOCK) for _ in range(blocks)])
+    return np.concatenate(
+        [sb.UniformDelay(longest).draw(rng, delayed_rewards._BLOCK) for _ in range(blocks)]
+    )
 
 
 @pytest.mark.parametrize("longest", [None, 0])

@@ -10,13 +10,12 @@ from scipy import stats
 
 from sparsebandits.errors import SweepError
 from sparsebandits.simulation import Run
-from sparsebandits.sweeps import tidy
 from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.differences import difference
 from sparsebandits.sweeps.engine import load_cell
-from sparsebandits.sweeps.folder import CHUNKS, SweepResult, sweep
+from sparsebandits.sweeps.folder import SweepResult, sweep
 from sparsebandits.sweeps.moments import Moments, student
-from sparsebandits.sweeps.results import Summary, summarise, summarise_steps
+from sparsebandits.sweeps.results import Summary, summarise, summarise_runs
 from tests.sweeps.small_sweep import small
 
 CONFIGURATION = small(
@@ -39,8 +38,8 @@ def summary(done: SweepResult) -> Summary:
 
 
 def run_of(done: SweepResult, key: str) -> Run:
-    cell: Cell = next(one.cell for one in done.sweep.cells if one.key == key)
-    return load_cell(done.folder / CHUNKS, cell, done.sweep.seed)
+    cell: Cell = next(cell for cell in done.sweep.cells if cell.key == key)
+    return load_cell(done.folder, cell, done.sweep.seed)
 
 
 def obvious(values: list[float]) -> tuple[float, float, float, float, int]:
@@ -96,20 +95,14 @@ def test_blocks_in_any_cut_give_the_same_moments() -> None:
     assert np.isnan(student(np.array([0.0]))).all()
 
 
-def test_small_row_groups_change_nothing(
-    done: SweepResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tidy, "_GROUP", 40)
-
-    def chunks(one: Any) -> Any:
-        run = run_of(done, one.key)
-        yield 0, run
-
-    tidy.write_tables(tmp_path, done.sweep.cells, chunks, track_support=False)
-    cut, whole = summarise_steps(tmp_path / tidy.STEPS), summarise_steps(done.steps)
-    for key, (steps, measures) in whole.items():
-        assert cut[key][0].tolist() == steps.tolist()
-        np.testing.assert_allclose(cut[key][1]["regret"].high, measures["regret"].high, rtol=1e-12)
+def test_small_parts_change_nothing(done: SweepResult, summary: Summary) -> None:
+    for cell in summary.cells:
+        run = run_of(done, cell.key)
+        parts = [(cell.key, first, run.rows(slice(first, first + 2))) for first in (0, 2, 4, 6)]
+        cut = summarise_runs(parts)[cell.key]
+        assert (cut["trials"], cut["locked_share"]) == (7, cell.locked_share)
+        regret = cell.measures["regret"]
+        np.testing.assert_allclose(cut["measures"]["regret"].high, regret.high, rtol=1e-12)
 
 
 def test_cells_in_one_world_are_compared_trial_by_trial(

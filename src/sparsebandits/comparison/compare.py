@@ -1,6 +1,5 @@
 """Any policies on one environment: the same theta* and noise, differences trial by trial."""
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -260,11 +259,7 @@ def compare(
 
     seed = as_integer("seed", seed, minimum=0)
     workers = as_integer("workers", workers, minimum=1)
-    if cache is None:
-        with tempfile.TemporaryDirectory() as folder:
-            runs = run_cells(cells, seed, Path(folder), workers=workers, progress=advance)
-    else:
-        runs = run_cells(cells, seed, cache, workers=workers, progress=advance)
+    runs = run_cells(cells, seed, cache, workers=workers, progress=advance)
     return summarise(policies, environment, runs, steps, seed, reference=first)
 
 

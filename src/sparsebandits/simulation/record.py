@@ -59,8 +59,6 @@ class Run:
     ----------
     steps : (points,) int array
         The recorded steps t, the last one the horizon.
-    theta_star : (trials, dim) array
-        The parameter of every trial.
     regret : (trials, points) array
         Cumulative pseudo-regret after t steps, exact at the recorded steps: the sum of benchmark
         minus theta*·x_t, without the noise.
@@ -75,6 +73,8 @@ class Run:
         The benchmark's earning per step; nan where the set moves.
     optimal_share : (trials, points) array
         The share of the first t steps whose action uses exactly the benchmark's support.
+    theta_star : (trials, dim) array
+        The parameter of every trial.
     overlap : (trials, points) array or None
         The share of the true support that the oracle finds on the estimate in use; recorded only
         if asked for by ``track_support=True``.
@@ -86,13 +86,13 @@ class Run:
     """
 
     steps: IntArray = field(metadata={"axes": ("step",)})
-    theta_star: FloatArray = field(metadata={"axes": ("trial", "coordinate")})
     regret: FloatArray = field(metadata={"axes": ("trial", "step")})
     locked_at: FloatArray = field(metadata={"axes": ("trial",)})
     support_correct: BoolArray = field(metadata={"axes": ("trial",)})
     theta_error: FloatArray = field(metadata={"axes": ("trial", "step")})
     optimum: FloatArray = field(metadata={"axes": ("trial",)})
     optimal_share: FloatArray = field(metadata={"axes": ("trial", "step")})
+    theta_star: FloatArray = field(metadata={"axes": ("trial", "coordinate")})
     overlap: FloatArray | None = field(default=None, metadata={"axes": ("trial", "step")})
     label: dict[str, Any] = field(default_factory=dict, metadata={"axes": ()})
     seconds: float = field(default=float("nan"), metadata={"axes": ()})
@@ -119,7 +119,7 @@ class Run:
         selection : slice, (trials,) bool array or int array
             As NumPy takes rows.
         """
-        taken = {
+        taken: dict[str, Any] = {
             name: None if value is None else value[selection]
             for name, value in self._by_trial().items()
         }

@@ -2,15 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sparsebandits.errors import SweepError
-from sparsebandits.sweeps.arrow import parquet
+from sparsebandits.sweeps.folder import landed_runs
 from sparsebandits.sweeps.moments import student
 from sparsebandits.sweeps.results import CellSummary, Summary
-from sparsebandits.sweeps.tidy import STEPS
 from sparsebandits.validation import FloatArray
 
 _WORLD = ("environment", "dim", "sigma", "horizon")
@@ -71,13 +69,11 @@ def difference(summary: Summary, first: str, second: str, step: int | None = Non
 
 def _regret(summary: Summary, key: str, step: int) -> dict[int, float]:
     """Return the regret of every trial of a cell after a step, by the number of the trial."""
-    table: Any = parquet().read_table(
-        summary.folder / STEPS,
-        columns=["trial", "regret"],
-        filters=[("cell", "==", key), ("step", "==", step)],
-    )
-    trials, regret = table.column("trial").to_pylist(), table.column("regret").to_pylist()
-    return dict(zip(trials, regret, strict=True))
+    return {
+        first + i: float(regret)
+        for _, first, run in landed_runs(summary.folder, key)
+        for i, regret in enumerate(run.at(step))
+    }
 
 
 def _paired(

@@ -1,19 +1,19 @@
 """What a sweep found: means with intervals per cell and step, and differences between cells."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sparsebandits.errors import SweepError
-from sparsebandits.sweeps.arrow import arrow, parquet
-from sparsebandits.sweeps.folder import bring_up_to_date
+from sparsebandits.simulation import Run
+from sparsebandits.sweeps.folder import landed_runs
+from sparsebandits.sweeps.manifest import read_manifest
 from sparsebandits.sweeps.moments import Moments
-from sparsebandits.sweeps.tidy import MEASURES, STEPS, TRIALS
+from sparsebandits.sweeps.schema import MEASURES
 from sparsebandits.validation import FloatArray, IntArray
 
 
@@ -94,108 +94,50 @@ class Summary:
 
 
 def summarise(folder: Path | str) -> Summary:
-    """Read a sweep's folder into means with intervals, row group after row group.
+    """Read a sweep's folder into means with intervals, part after part.
 
-    Where the sweep was interrupted, or runs still, the tables are first written from the chunks
-    that have landed.
+    Where the sweep was interrupted, or runs still: of what has landed.
     """
     folder = Path(folder)
-    manifest = bring_up_to_date(folder)
-    entries = {entry["key"]: entry for entry in manifest["cells"]}
-    curves = summarise_steps(folder / STEPS)
-    locks = _locks(folder / TRIALS)
+    manifest = read_manifest(folder)
+    curves = summarise_runs(landed_runs(folder))
     own = ("key", "trials", "fingerprint", "trials_done", "seconds")
     cells = [
         CellSummary(
-            key=key,
+            key=entry["key"],
             columns={name: value for name, value in entry.items() if name not in own},
             planned=entry["trials"],
-            trials=int(curves[key][1]["regret"].count[-1]),
-            steps=curves[key][0],
-            measures=curves[key][1],
-            locked_share=locks[key][0],
-            correct_share=locks[key][1],
+            **curves[entry["key"]],
         )
-        for key, entry in entries.items()
-        if key in curves
+        for entry in manifest["cells"]
+        if entry["key"] in curves
     ]
     return Summary(folder=folder, manifest=manifest, cells=tuple(cells))
 
 
-def summarise_steps(path: Path) -> dict[str, tuple[IntArray, dict[str, Measure]]]:
-    """Return the recorded steps and every measure of each cell in `steps.parquet`."""
+def summarise_runs(runs: Iterable[tuple[str, int, Run]]) -> dict[str, dict[str, Any]]:
+    """Return steps, measures, number of trials and shares of locks of each cell."""
     steps: dict[str, IntArray] = {}
     moments: dict[str, dict[str, Moments]] = {}
-    for key, here, values in _blocks(path):
+    locks: dict[str, IntArray] = {}
+    for key, _, run in runs:
+        recorded = {name: getattr(run, name) for name in MEASURES}
+        recorded = {name: rows for name, rows in recorded.items() if rows is not None}
         if key not in moments:
-            steps[key] = here
-            moments[key] = {name: Moments(here.size) for name in values}
-        if not np.array_equal(steps[key], here):
-            raise _disordered(path, key)
-        for name, (rows, complete) in values.items():
-            moments[key][name].add(rows, complete=complete)
+            steps[key] = run.steps
+            moments[key] = {name: Moments(run.steps.size) for name in recorded}
+            locks[key] = np.zeros(3, dtype=np.intp)
+        for name, rows in recorded.items():
+            moments[key][name].add(rows, complete=not np.isnan(rows).any())
+        locked = np.isfinite(run.locked_at)
+        locks[key] += (run.trials, locked.sum(), (locked & run.support_correct).sum())
     return {
-        key: (steps[key], {name: Measure.of(one) for name, one in cell.items()})
+        key: {
+            "steps": steps[key],
+            "measures": {name: Measure.of(one) for name, one in cell.items()},
+            "trials": int(locks[key][0]),
+            "locked_share": float(locks[key][1] / locks[key][0]),
+            "correct_share": float(locks[key][2] / locks[key][1]) if locks[key][1] else math.nan,
+        }
         for key, cell in moments.items()
-    }
-
-
-_Block = tuple[str, IntArray, dict[str, tuple[FloatArray, bool]]]
-"""A cell, its steps, and of each measure the rows, (trials, points), and whether none lacks."""
-
-
-def _blocks(path: Path) -> Iterator[_Block]:
-    file = parquet().ParquetFile(path)
-    names = [name for name in MEASURES if name in file.schema_arrow.names]
-    for group in range(file.num_row_groups):
-        table = file.read_row_group(group, columns=["cell", "step", *names])
-        cells = table.column("cell").combine_chunks()
-        codes = cells.indices.to_numpy()
-        keys = cells.dictionary.to_pylist()
-        steps = table.column("step").to_numpy()
-        columns = {name: table.column(name) for name in names}
-        arrays = {name: column.to_numpy() for name, column in columns.items()}
-        edges = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), codes.size]
-        for first, last in pairwise(edges):
-            key, here = keys[codes[first]], steps[first:last]
-            falls = np.flatnonzero(np.diff(here) <= 0)
-            points = int(falls[0]) + 1 if falls.size else here.size
-            if here.size % points or (here.reshape(-1, points) != here[:points]).any():
-                raise _disordered(path, key)
-            yield (
-                key,
-                here[:points],
-                {
-                    name: (array[first:last].reshape(-1, points), columns[name].null_count == 0)
-                    for name, array in arrays.items()
-                },
-            )
-
-
-def _disordered(path: Path, key: str) -> SweepError:
-    return SweepError(
-        f"The rows of {key!r} in {path} are not in the order of trial and step; delete the file, "
-        "and sparsebandits results writes it again from the chunks."
-    )
-
-
-def _locks(path: Path) -> dict[str, tuple[float, float]]:
-    """Return for each cell the share of trials that locked, and of those that were right."""
-    pa = arrow()
-    table = parquet().read_table(path, columns=["cell", "locked_at", "support_correct"])
-    cells = table.column("cell").combine_chunks()
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.unify_dictionaries().combine_chunks()
-    codes, keys = cells.indices.to_numpy(), cells.dictionary.to_pylist()
-    locked = np.isfinite(table.column("locked_at").to_numpy())
-    correct = table.column("support_correct").to_numpy() & locked
-    trials = np.bincount(codes, minlength=len(keys))
-    locks = np.bincount(codes, locked, len(keys))
-    right = np.bincount(codes, correct, len(keys))
-    return {
-        key: (
-            float(locks[i] / trials[i]) if trials[i] else math.nan,
-            float(right[i] / locks[i]) if locks[i] else math.nan,
-        )
-        for i, key in enumerate(keys)
     }

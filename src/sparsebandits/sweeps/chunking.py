@@ -4,9 +4,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sparsebandits.simulation import simulate
 from sparsebandits.sweeps.cell import Cell
 
 CHUNK_SECONDS = 1.0
@@ -90,15 +89,7 @@ def measure_cost(cell: Cell, seed: int) -> tuple[Cost | None, bool]:
 
 def _timed(cell: Cell, seed: int, steps: int, trials: int) -> float:
     started = time.perf_counter()
-    simulate(
-        cell.policy,
-        cell.environment,
-        steps,
-        trials,
-        seed,
-        cell.benchmark,
-        track_support=cell.track_support,
-    )
+    replace(cell, horizon=steps, checkpoints=()).simulate(seed, 0, trials)
     return time.perf_counter() - started
 
 

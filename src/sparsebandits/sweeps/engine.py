@@ -1,6 +1,7 @@
 """Run the cells of a sweep chunk by chunk: resumable, anywhere, always the same numbers."""
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.chunking import CHUNK_SECONDS, Chunking
 from sparsebandits.sweeps.executors import Failure, Outcome, SchedulerLostError, Task, execute
 from sparsebandits.sweeps.files import only_writer
-from sparsebandits.sweeps.parts import PartFiles, Parts, PartsInMemory
+from sparsebandits.sweeps.parts import PartFiles, Parts
 from sparsebandits.validation import as_integer, as_number
 
 SMALL = 3.0
@@ -64,14 +65,14 @@ class Report:
 def run_chunks(
     cells: Sequence[Cell],
     seed: int,
-    folder: Path,
+    parts: Path | Parts,
     *,
     workers: int = 1,
     cluster: str | None = None,
     chunk_seconds: float = CHUNK_SECONDS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
-    """Compute whatever is missing in `folder`, and save each chunk as it lands.
+    """Compute whatever is missing among the parts, and save each chunk as it lands.
 
     An interruption of any kind leaves whole chunks only; the next call goes on from there. Trial
     i has the same bits wherever and in whatever chunk it runs.
@@ -80,8 +81,9 @@ def run_chunks(
     ----------
     cells : sequence of Cell
     seed : int
-    folder : Path
-        Made where it is missing. One sweep at a time may write in it.
+    parts : Path or Parts
+        A folder, made where it is missing: one sweep at a time may write in it. Or the parts of
+        a folder that the caller holds, or of none.
     workers : int
         Local processes; work of a few seconds stays in this one.
     cluster : str, optional
@@ -96,56 +98,31 @@ def run_chunks(
         Where a file cannot be written, another sweep runs in the folder, or the scheduler is
         gone. What has landed is safe each time.
     """
-    with only_writer(Path(folder)):
-        return compute(
-            cells,
-            seed,
-            PartFiles(Path(folder)),
-            workers=workers,
-            cluster=cluster,
-            chunk_seconds=chunk_seconds,
-            progress=progress,
-        )
-
-
-def compute(
-    cells: Sequence[Cell],
-    seed: int,
-    parts: Parts,
-    *,
-    workers: int = 1,
-    cluster: str | None = None,
-    chunk_seconds: float = CHUNK_SECONDS,
-    progress: Callable[[Progress], None] | None = None,
-) -> Report:
-    """Compute whatever is missing among the parts; see `run_chunks`."""
     started = time.perf_counter()
     workers = as_integer("workers", workers, minimum=1)
     chunk_seconds = as_number("chunk_seconds", chunk_seconds, positive=True)
-    ledger = _Ledger(cells, seed, parts, chunk_seconds, progress)
-    ledger.announce()
-    if cluster is None and workers > 1 and ledger.is_less_than(SMALL):
-        workers = 1
-    if ledger.trials_left < 2:
-        workers, cluster = 1, None
-    running = execute(ledger.take, workers=workers, cluster=cluster)
-    try:
+    with contextlib.ExitStack() as stack:
+        if isinstance(parts, Path):
+            stack.enter_context(only_writer(parts))
+            parts = PartFiles(parts)
+        ledger = _Ledger(cells, seed, parts, chunk_seconds, progress)
+        ledger.announce()
+        if cluster is None and workers > 1 and ledger.is_less_than(SMALL):
+            workers = 1
+        if ledger.trials_left < 2:
+            workers, cluster = 1, None
+        running = execute(ledger.take, workers=workers, cluster=cluster)
         # Closed at once when anything goes wrong here: no cluster outlives its sweep.
-        with contextlib.closing(running) as outcomes:
-            for task, outcome in outcomes:
+        stack.enter_context(contextlib.closing(running))
+        try:
+            for task, outcome in running:
                 ledger.land(task, outcome)
-    except SchedulerLostError as error:
-        raise SweepError(
-            f"{error}; {ledger.saved} chunks are saved; run again with --resume once there is a "
-            "scheduler, or without --cluster."
-        ) from error
-    return Report(
-        computed=ledger.computed,
-        reused=ledger.reused,
-        failures=tuple(ledger.failures),
-        seconds=time.perf_counter() - started,
-        cells=ledger.landed(),
-    )
+        except SchedulerLostError as error:
+            raise SweepError(
+                f"{error}; {ledger.saved} chunks are saved; run again with --resume once there "
+                "is a scheduler, or without --cluster."
+            ) from error
+    return ledger.report(time.perf_counter() - started)
 
 
 def run_cells(
@@ -160,21 +137,16 @@ def run_cells(
 
     Without a folder nothing is written.
     """
-    if folder is None:
-        parts: Parts = PartsInMemory()
-        report = compute(cells, seed, parts, workers=workers, progress=progress)
-        kept = ""
-    else:
-        parts = PartFiles(Path(folder))
-        report = run_chunks(cells, seed, folder, workers=workers, progress=progress)
-        kept = f" The others are kept in {folder}."
+    parts = Parts() if folder is None else PartFiles(folder)
+    report = run_chunks(cells, seed, folder or parts, workers=workers, progress=progress)
     if report.failures:
+        kept = "" if folder is None else f" The others are kept in {folder}."
         count = len(report.failures)
         raise SweepError(f"{count} chunks failed; the first: {report.failures[0]}.{kept}")
-    return {cell.key: Run.join([run for _, run in _whole(parts, cell, seed)]) for cell in cells}
+    return {cell.key: load_cell(parts, cell, seed) for cell in cells}
 
 
-def iter_chunks(folder: Path, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
+def iter_chunks(parts: Path | Parts, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
     """Yield (first trial, run) of every chunk in the order of trials, one in memory at a time.
 
     Raises
@@ -182,17 +154,9 @@ def iter_chunks(folder: Path, cell: Cell, seed: int) -> Iterator[tuple[int, Run]
     SweepError
         Where a chunk is missing or damaged.
     """
-    return _whole(PartFiles(Path(folder)), cell, seed)
-
-
-def load_cell(folder: Path, cell: Cell, seed: int) -> Run:
-    """Return all trials of a cell as one run."""
-    return Run.join([run for _, run in iter_chunks(folder, cell, seed)])
-
-
-def _whole(parts: Parts, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
+    kept = PartFiles(parts) if isinstance(parts, Path) else parts
     end = 0
-    for first, run in parts.runs(cell.fingerprint(seed)):
+    for first, run in kept.runs(cell.fingerprint(seed)):
         if first > end or end >= cell.trials:
             break
         end = first + run.trials
@@ -202,6 +166,11 @@ def _whole(parts: Parts, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
             f"The cell {cell.key!r} is not complete: trials from {end} on are missing or damaged. "
             "Run the sweep again with --resume: it computes what is missing and nothing else."
         )
+
+
+def load_cell(parts: Path | Parts, cell: Cell, seed: int) -> Run:
+    """Return all trials of a cell as one run."""
+    return Run.join([run for _, run in iter_chunks(parts, cell, seed)])
 
 
 class _Ledger:
@@ -240,13 +209,14 @@ class _Ledger:
         """How many trials are still to be run, over all cells."""
         return sum(chunking.trials_left for chunking in self._open.values())
 
-    def landed(self) -> dict[str, tuple[int, float]]:
-        """Return the trials and the seconds that are there of each cell."""
-        return {
+    def report(self, seconds: float) -> Report:
+        """Close the books."""
+        cells = {
             cell.key: (min(chunking.landed, cell.trials), chunking.seconds)
             for chunking in self._chunkings.values()
             for cell in chunking.cells
         }
+        return Report(self.computed, self.reused, tuple(self.failures), seconds, cells)
 
     def is_less_than(self, seconds: float) -> bool:
         """Whether what is left takes one process less than so many seconds.
@@ -257,9 +227,7 @@ class _Ledger:
         for chunking in self._open.values():
             chunking.calibrate()
             estimate = chunking.seconds_left()
-            if estimate is None:
-                return False
-            total += estimate
+            total += math.inf if estimate is None else estimate
             if total >= seconds:
                 return False
         return True

@@ -10,7 +10,7 @@ from typing import Any
 from sparsebandits.errors import SweepError
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.chunking import CHUNK_SECONDS
-from sparsebandits.sweeps.engine import Progress, Report, compute
+from sparsebandits.sweeps.engine import Progress, Report, run_chunks
 from sparsebandits.sweeps.files import LOCK, cannot_write, only_writer
 from sparsebandits.sweeps.manifest import (
     MANIFEST,
@@ -116,7 +116,7 @@ def sweep(
         write_manifest(folder, manifest)
         try:
             _move(folder / FAILED, folder / STEPS, _fingerprints(manifest))
-            report = compute(
+            report = run_chunks(
                 planned.cells,
                 planned.seed,
                 PartFiles(folder),
@@ -178,19 +178,17 @@ def _finish(folder: Path, planned: Sweep, manifest: dict[str, Any], report: Repo
 
 def _failures(planned: Sweep, report: Report) -> list[dict[str, Any]]:
     """Describe the cells that failed: where first, and with what configuration."""
-    cells = {cell.key: cell for cell in planned.cells}
-    first = {
-        failure.key: failure
-        for failure in sorted(report.failures, key=lambda failure: -failure.first)
-    }
+    last_first = sorted(report.failures, key=lambda failure: -failure.first)
+    failures = {failure.key: failure for failure in last_first}
     return [
         {
-            "key": key,
-            "error": failure.error,
-            "first_trial": failure.first,
-            "configuration": planned.tables(cells[key]),
+            "key": cell.key,
+            "error": failures[cell.key].error,
+            "first_trial": failures[cell.key].first,
+            "configuration": planned.tables(cell),
         }
-        for key, failure in first.items()
+        for cell in planned.cells
+        if cell.key in failures
     ]
 
 

@@ -3,9 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.files import cannot_write, writing
@@ -17,21 +15,8 @@ STEPS = "steps.parquet"
 _NAME = re.compile(r"(\d{9,})-(\d+)-[0-9a-f]{32}\.parquet")
 
 
-class Parts(Protocol):
-    """Parts by the fingerprint of their cell."""
-
-    def landed(self, fingerprint: str) -> list[tuple[int, int, float]]:
-        """Return what can be used: first trial, number of trials, seconds; in order."""
-
-    def save(self, fingerprint: str, names: Names, first: int, run: Run, saved: int) -> None:
-        """Keep the trials from `first` on; `saved` parts were kept before."""
-
-    def runs(self, fingerprint: str) -> Iterator[tuple[int, Run]]:
-        """Yield the first trial and the run of every part, in order, one at a time."""
-
-
-class PartsInMemory:
-    """Parts that nobody asks for again."""
+class Parts:
+    """Parts by the fingerprint of their cell; these are kept in memory."""
 
     def __init__(self) -> None:
         self._runs: dict[str, dict[int, Run]] = {}
@@ -40,16 +25,18 @@ class PartsInMemory:
         """Return what can be used: first trial, number of trials, seconds; in order."""
         return [(first, run.trials, run.seconds) for first, run in self.runs(fingerprint)]
 
-    def save(self, fingerprint: str, names: Names, first: int, run: Run, saved: int) -> None:
-        """Keep the trials from `first` on."""
+    def save(
+        self, fingerprint: str, names: Names, first: int, run: Run, saved: int | None = None
+    ) -> None:
+        """Keep the trials from `first` on; an error tells how many parts were `saved` before."""
         self._runs.setdefault(fingerprint, {})[first] = run
 
     def runs(self, fingerprint: str) -> Iterator[tuple[int, Run]]:
-        """Yield the first trial and the run of every part, in order."""
+        """Yield the first trial and the run of every part, in order, one at a time."""
         yield from sorted(self._runs.get(fingerprint, {}).items())
 
 
-class PartFiles:
+class PartFiles(Parts):
     """Parquet files in ``folder/steps.parquet/fingerprint``, one for each part.
 
     The name of a file ends in a digest of all its bytes and of the place it belongs to: a part is
@@ -59,36 +46,31 @@ class PartFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def home(self, fingerprint: str) -> Path:
-        """Return the folder of a cell's parts."""
-        return self.folder / STEPS / fingerprint
-
     def landed(self, fingerprint: str) -> list[tuple[int, int, float]]:
         """Return what can be used; what cannot is deleted, so that no reader meets it.
 
         To be called by the only writer of the folder.
         """
-        usable, end = [], 0
-        for file in _files(self.home(fingerprint)):
-            content = file.content() if file.first >= end else None
-            seconds = None if content is None else seconds_of(content)
-            if seconds is None:
+        usable = {}
+        for path, first, content in self._contents(fingerprint):
+            seconds = seconds_of(content)
+            if seconds is not None:
+                usable[path] = (first, int(path.name.split("-")[1]), seconds)
+        for path, _, _ in self._files(fingerprint):
+            if path not in usable:
                 try:
-                    file.path.unlink(missing_ok=True)
+                    path.unlink(missing_ok=True)
                 except OSError as error:
-                    raise cannot_write(file.path, error) from error
-            else:
-                usable.append((file.first, file.count, seconds))
-                end = file.first + file.count
-        return usable
+                    raise cannot_write(path, error) from error
+        return list(usable.values())
 
     def save(
         self, fingerprint: str, names: Names, first: int, run: Run, saved: int | None = None
     ) -> None:
-        """Write a part so that it is there whole or not at all; errors tell what was `saved`."""
-        home = self.home(fingerprint)
+        """Write a part so that it is there whole or not at all."""
+        home = self.folder / STEPS / fingerprint
         content = encode(run, first, names)
-        path = home / _name(home, first, run.trials, content)
+        path = home / _name(fingerprint, first, run.trials, content)
         try:
             home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -99,40 +81,35 @@ class PartFiles:
 
     def runs(self, fingerprint: str) -> Iterator[tuple[int, Run]]:
         """Yield the first trial and the run of every part that can be used, in order."""
-        end = 0
-        for file in _files(self.home(fingerprint)):
-            content = file.content() if file.first >= end else None
-            run = None if content is None else decode(content)
+        for _, first, content in self._contents(fingerprint):
+            run = decode(content)
             if run is not None:
-                end = file.first + file.count
-                yield file.first, run
+                yield first, run
+
+    def _contents(self, fingerprint: str) -> Iterator[tuple[Path, int, bytes]]:
+        """Yield path, first trial and bytes of what is whole; of files that overlap, of one."""
+        end = 0
+        for path, first, count in self._files(fingerprint):
+            if first >= end:
+                try:
+                    content = path.read_bytes()
+                except OSError:
+                    continue
+                if path.name == _name(fingerprint, first, count, content):
+                    end = first + count
+                    yield path, first, content
+
+    def _files(self, fingerprint: str) -> list[tuple[Path, int, int]]:
+        """Return path, first trial and number of trials by the names of the files, in order."""
+        home = self.folder / STEPS / fingerprint
+        matches = [_NAME.fullmatch(path.name) for path in home.iterdir()] if home.is_dir() else []
+        return sorted(
+            ((home / match[0], int(match[1]), int(match[2])) for match in matches if match),
+            key=lambda file: (file[1], file[0]),
+        )
 
 
-@dataclass(frozen=True)
-class _File:
-    path: Path
-    first: int
-    count: int
-
-    def content(self) -> bytes | None:
-        """Return the bytes; None where they are missing, damaged or another part's."""
-        try:
-            content = self.path.read_bytes()
-        except OSError:
-            return None
-        name = _name(self.path.parent, self.first, self.count, content)
-        return content if name == self.path.name else None
-
-
-def _files(home: Path) -> list[_File]:
-    """Return the files of a cell in the order of their trials, unread."""
-    paths = home.iterdir() if home.is_dir() else ()
-    matches = [(path, _NAME.fullmatch(path.name)) for path in paths]
-    files = [_File(path, int(match[1]), int(match[2])) for path, match in matches if match]
-    return sorted(files, key=lambda file: (file.first, file.path.name))
-
-
-def _name(home: Path, first: int, count: int, content: bytes) -> str:
+def _name(fingerprint: str, first: int, count: int, content: bytes) -> str:
     place = f"{first:09d}-{count}"
-    digest = hashlib.sha256(f"{home.name}/{place}\n".encode() + content).hexdigest()
+    digest = hashlib.sha256(f"{fingerprint}/{place}\n".encode() + content).hexdigest()
     return f"{place}-{digest[:32]}.parquet"

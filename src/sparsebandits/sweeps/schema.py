@@ -87,7 +87,7 @@ def encode(run: Run, first: int, names: Names) -> bytes:
     table = to_table(run, first, names)
     repeating = [name for name in table.column_names if name not in (*MEASURES, "theta_star")]
     stream = arrow().BufferOutputStream()
-    parquet().write_table(table, stream, compression="zstd", use_dictionary=repeating)
+    parquet().write_table(table, stream, compression="snappy", use_dictionary=repeating)
     content: bytes = stream.getvalue().to_pybytes()
     return content
 

@@ -4,8 +4,8 @@ import dataclasses
 import difflib
 import inspect
 import math
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sparsebandits.action_sets import ACTION_SETS
@@ -22,6 +22,7 @@ _Table = Mapping[str, Any]
 _Path = tuple[str | int, ...]
 """Keys from the top of the file, with the position where a table is an entry of a list."""
 
+_Classes = Mapping[str, Callable[..., Any]]
 _Legal = tuple[Callable[[Any], bool], str]
 
 
@@ -54,6 +55,9 @@ _VALUES: dict[str, _Legal] = {
 """Of every key with a single value: what is legal, and what that is called."""
 
 _TOP = (*_VALUES, "checkpoints", "axes", "policies", "environments")
+_GIVEN = ("action_set", "sparsity")
+"""What a policy takes, and a sweep gives it."""
+
 _ENVIRONMENT = ("label", "action_set", "action_sets", "theta_star", "noise", "names", "delay")
 
 
@@ -72,10 +76,16 @@ class Source:
         at = self.name if line is None else f"{self.name}, line {line}"
         return SweepError(f"{at}: {message}")
 
-    def unknown(self, path: _Path, where: str, known: Collection[str]) -> SweepError:
-        """Return an error for a key that does not exist, with the nearest one that does."""
+    def require(self, holds: bool, path: _Path, message: str) -> None:
+        """Raise the error unless something holds."""
+        if not holds:
+            raise self.error(path, message)
+
+    def require_known(self, path: _Path, where: str, known: Collection[str]) -> None:
+        """Refuse a key that does not exist, and name the nearest one that does."""
         key = str(path[-1])
-        return self.error(path, f"unknown key {key!r} in {where}; {_nearest(key, known)}")
+        text = f"unknown key {key!r} in {where}; {_nearest(key, known)}"
+        self.require(key in known, path, text)
 
 
 def _nearest(given: str, known: Collection[str]) -> str:
@@ -84,17 +94,10 @@ def _nearest(given: str, known: Collection[str]) -> str:
     return f"did you mean {close[0]!r}? Known: {listed}." if close else f"known: {listed}."
 
 
-# ---------------------------------------------------------------------- lines
-
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
-_ASSIGNMENT = re.compile(r"^\s*([\w\-\"'.\s]+?)\s*=")
-
-
 def find_line(text: str, path: _Path) -> int | None:
-    """Return the line, from 1, on which a key stands; None where it is not found.
+    """Return the line, from 1, on which a key or a table stands; None where it is not found.
 
-    The standard parser of TOML keeps no lines. A key inside an inline table is found on the line of
-    that table; for a table of a list the path may end in its position: the line of its heading.
+    The parser of TOML keeps no lines: it is given more and more of them, until the key is there.
 
     Examples
     --------
@@ -109,39 +112,21 @@ def find_line(text: str, path: _Path) -> int | None:
     >>> find_line(text, ("policies", 1)), find_line(text, ("trials",))
     (4, None)
     """
-    depth, number = 0, 0
-    for line, place in _places(text):
-        if depth < len(place) and place == path[: len(place)]:
-            depth, number = len(place), line
-    if 0 < depth < len(path):
-        inline = rf"[{{,]\s*[\"']?{re.escape(str(path[-1]))}[\"']?\s*="
-        return number if re.search(inline, text.splitlines()[number - 1]) else None
-    return number or None
-
-
-def _places(text: str) -> Iterator[tuple[int, _Path]]:
-    """Yield the line and the path of every heading and every key."""
-    table: _Path = ()
-    counts: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := _HEADER.match(line):
-            keys = _keys(header[2])
-            if header[1] == "[[":
-                counts[".".join(keys)] = counts.get(".".join(keys), -1) + 1
-            table = ()
-            for depth, key in enumerate(keys, start=1):
-                place = counts.get(".".join(keys[:depth]))
-                table = (*table, key) if place is None else (*table, key, place)
-            yield number, table
-        elif assignment := _ASSIGNMENT.match(line):
-            yield number, (*table, *_keys(assignment[1]))
-
-
-def _keys(dotted: str) -> list[str]:
-    return [part.strip().strip("\"'") for part in dotted.split(".")]
-
-
-# ---------------------------------------------------------------------- keys and values
+    lines = text.splitlines()
+    whole = 0
+    for count in range(1, len(lines) + 1):
+        try:
+            table: Any = tomllib.loads("\n".join(lines[:count]))
+        except tomllib.TOMLDecodeError:
+            continue  # in the middle of a value
+        try:
+            for key in path:
+                table = table[key]
+        except (KeyError, IndexError, TypeError):
+            whole = count
+        else:
+            return whole + 1
+    return None
 
 
 def check(data: Any, source: Source) -> None:
@@ -149,59 +134,47 @@ def check(data: Any, source: Source) -> None:
     if not isinstance(data, Mapping):
         raise SweepError(f"{source.name}: a sweep must be a table of keys, got {describe(data)}.")
     for key, value in data.items():
-        if key not in _TOP:
-            raise source.unknown((key,), "the sweep", _TOP)
+        source.require_known((key,), "the sweep", _TOP)
         if key in _VALUES:
             _check_value((key,), key, value, source)
     axes = data.get("axes", {})
     _check_axes(data, axes, source)
     for key in ("trials", "horizon", "sparsity"):
-        if key not in data and key not in axes:
-            also = f", or several values under [axes]: {key} = [...]" if key in AXES else ""
-            raise source.error((key,), f"the key {key!r} is missing; add {key} = ...{also}.")
+        also = f", or several values under [axes]: {key} = [...]" if key in AXES else ""
+        missing = f"the key {key!r} is missing; add {key} = ...{also}."
+        source.require(key in data or key in axes, (key,), missing)
     _check_checkpoints(data, source)
     for name, check_table in (("policies", _check_policy), ("environments", _check_environment)):
         tables = data.get(name)
+        needed = f"a sweep needs at least one table [[{name}]], got {describe(tables)}."
         if not isinstance(tables, list) or not tables:
-            raise source.error(
-                (name,), f"a sweep needs at least one table [[{name}]], got {describe(tables)}."
-            )
+            raise source.error((name,), needed)
         for i, table in enumerate(tables):
-            if not isinstance(table, Mapping):
-                raise source.error(
-                    (name, i), f"{name}[{i}] must be a table of keys, got {describe(table)}."
-                )
+            wrong = f"{name}[{i}] must be a table of keys, got {describe(table)}."
+            source.require(isinstance(table, Mapping), (name, i), wrong)
             check_table(table, (name, i), source)
             _check_label(table, (name, i), source)
 
 
 def _check_value(path: _Path, key: str, value: Any, source: Source) -> None:
     is_legal, what = _VALUES[key]
-    if not is_legal(value):
-        raise source.error(path, f"{key} must be {what}, got {describe(value)}.")
+    source.require(is_legal(value), path, f"{key} must be {what}, got {describe(value)}.")
 
 
 def _check_axes(data: _Table, axes: Any, source: Source) -> None:
     if not isinstance(axes, Mapping):
         raise source.error(("axes",), f"axes must be a table [axes], got {describe(axes)}.")
     for name, values in axes.items():
-        path = ("axes", name)
-        if name not in AXES:
-            raise source.unknown(path, "[axes]", AXES)
-        if name in data:
-            raise source.error(
-                path, f"{name!r} is given at the top and under [axes]; give it once."
-            )
+        path, given = ("axes", name), describe(values)
+        source.require_known(path, "[axes]", AXES)
+        twice = f"{name!r} is given at the top and under [axes]; give it once."
+        source.require(name not in data, path, twice)
         if not isinstance(values, list) or not values:
-            raise source.error(
-                path, f"axes.{name} must be a list of values, got {describe(values)}."
-            )
+            raise source.error(path, f"axes.{name} must be a list of values, got {given}.")
         for value in values:
             _check_value(path, name, value, source)
-        if len(set(values)) != len(values):
-            raise source.error(
-                path, f"axes.{name} names a value twice: {describe(values)}; give each once."
-            )
+        repeated = f"axes.{name} names a value twice: {given}; give each once."
+        source.require(len(set(values)) == len(values), path, repeated)
 
 
 def _check_checkpoints(data: _Table, source: Source) -> None:
@@ -211,54 +184,35 @@ def _check_checkpoints(data: _Table, source: Source) -> None:
     longest = max(data.get("axes", {}).get("horizon", [data.get("horizon")]))
     is_step, what = _at_least(1)
     for step in steps:
-        if not is_step(step):
-            raise source.error(path, f"checkpoints must be {what}, got {describe(step)}.")
-        if step > longest:
-            raise source.error(
-                path, f"checkpoints must lie within the horizon of {longest} steps, got {step}."
-            )
+        wrong = f"checkpoints must be {what}, got {describe(step)}."
+        source.require(is_step(step), path, wrong)
+        outside = f"checkpoints must lie within the horizon of {longest} steps, got {step}."
+        source.require(step <= longest, path, outside)
 
 
 def _check_label(table: _Table, path: _Path, source: Source) -> None:
     label = table.get("label", "-")
-    if not isinstance(label, str) or not label.strip() or "/" in label or "\n" in label:
-        raise source.error(
-            (*path, "label"),
-            f"label must be a text on one line without '/', got {describe(label)}.",
-        )
+    is_legal = isinstance(label, str) and label.strip() and not set("/\n") & set(label)
+    wrong = f"label must be a text on one line without '/', got {describe(label)}."
+    source.require(bool(is_legal), (*path, "label"), wrong)
 
 
 def _check_policy(table: _Table, path: _Path, source: Source) -> None:
-    classes = {**POLICIES, **REFERENCES}
-    kind = _kind(table, path, "A policy", classes, source)
-    given = ("action_set", "sparsity")
-    taken = [field.name for field in dataclasses.fields(classes[kind]) if field.name not in given]
-    for key in table:
-        if key in given:
-            raise source.error(
-                (*path, key),
-                f"{key!r} does not belong to a policy of a sweep: it comes from the environment "
-                "and the axes; remove it.",
-            )
-        if key not in ("label", "kind", *taken):
-            raise source.unknown((*path, key), f"the policy {kind!r}", ("label", "kind", *taken))
+    for key in _GIVEN:
+        text = f"{key!r} does not belong to a policy of a sweep: it comes from the environment "
+        source.require(key not in table, (*path, key), f"{text}and the axes; remove it.")
+    _check_part(table, path, "A policy", {**POLICIES, **REFERENCES}, source)
 
 
 def _check_environment(table: _Table, path: _Path, source: Source) -> None:
     for key in table:
-        if key not in _ENVIRONMENT:
-            raise source.unknown((*path, key), "an environment", _ENVIRONMENT)
-    if ("action_set" in table) == ("action_sets" in table):
-        raise source.error(
-            path, "an environment needs exactly one of 'action_set' and 'action_sets'."
-        )
-    if "theta_star" not in table:
-        raise source.error(
-            path,
-            "the key 'theta_star' is missing; add theta_star = { kind = \"uniform-cube\" }, or a "
-            "list of numbers.",
-        )
-    parts: dict[str, tuple[str, Mapping[str, Callable[..., Any]]]] = {
+        source.require_known((*path, key), "an environment", _ENVIRONMENT)
+    one_set = ("action_set" in table) != ("action_sets" in table)
+    text = "an environment needs exactly one of 'action_set' and 'action_sets'."
+    source.require(one_set, path, text)
+    text = "the key 'theta_star' is missing; add theta_star = { kind = \"uniform-cube\" }, or a "
+    source.require("theta_star" in table, path, f"{text}list of numbers.")
+    parts: dict[str, tuple[str, _Classes]] = {
         "action_set": ("An action set", ACTION_SETS),
         "action_sets": ("A sequence of action sets", SEQUENCES),
         "theta_star": ("A parameter", PARAMETERS),
@@ -269,20 +223,27 @@ def _check_environment(table: _Table, path: _Path, source: Source) -> None:
             _check_part(table[key], (*path, key), what, classes, source)
 
 
-def _check_part(
-    part: Any, path: _Path, what: str, classes: Mapping[str, Callable[..., Any]], source: Source
-) -> None:
+def _check_part(part: Any, path: _Path, what: str, classes: _Classes, source: Source) -> None:
+    """Check a table whose `kind` names a class: its keys are what that class takes."""
     if not isinstance(part, Mapping):
         raise source.error(path, f"{path[-1]} must be a table of keys, got {describe(part)}.")
-    kind = _kind(part, path, what, classes, source)
-    known = tuple(inspect.signature(classes[kind]).parameters)
+    kind = part.get("kind")
+    if kind is None:
+        listed = ", ".join(map(repr, classes))
+        raise source.error(path, f"the key 'kind' is missing. {what} is one of {listed}.")
+    if not isinstance(kind, str) or kind not in classes:
+        text = f"{what} of kind {describe(kind)} does not exist; {_nearest(str(kind), classes)}"
+        raise source.error((*path, "kind"), text)
+    known = dict.fromkeys(["label", "kind"] if what == "A policy" else ["kind"])
+    known |= dict.fromkeys(inspect.signature(classes[kind]).parameters)
+    if what == "A policy":
+        known = {key: None for key in known if key not in _GIVEN}
     if classes is ACTION_SETS:
-        # Sets whose size comes from `dim` may name it in any shorthand.
-        known = tuple(dict.fromkeys((*known, "dim", "available")))
+        # A set may name `dim` though its class does not take it: see `sizes`.
+        known |= dict.fromkeys(["dim", "available"])
     for key, value in part.items():
-        if key != "kind" and key not in known:
-            where = f"{what[0].lower()}{what[1:]} of kind {kind!r}"
-            raise source.unknown((*path, key), where, ("kind", *known))
+        where = f"{what[0].lower()}{what[1:]} of kind {kind!r}"
+        source.require_known((*path, key), where, known)
         if key == "dim":
             _check_value((*path, key), key, value, source)
         if classes is SEQUENCES and key == "action_set":
@@ -290,16 +251,3 @@ def _check_part(
         if classes is SEQUENCES and key == "sets" and isinstance(value, list):
             for i, inner in enumerate(value):
                 _check_part(inner, (*path, key, i), "An action set", ACTION_SETS, source)
-
-
-def _kind(table: _Table, path: _Path, what: str, known: _Table, source: Source) -> str:
-    kind = table.get("kind")
-    if kind is None:
-        raise source.error(
-            path, f"the key 'kind' is missing. {what} is one of {', '.join(map(repr, known))}."
-        )
-    if not isinstance(kind, str) or kind not in known:
-        nearest = _nearest(str(kind), tuple(known))
-        text = f"{what} of kind {describe(kind)} does not exist; {nearest}"
-        raise source.error((*path, "kind"), text)
-    return kind

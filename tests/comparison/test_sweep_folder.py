@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sparsebandits.comparison.entries import entry_of
 from sparsebandits.comparison.intervals import Means, student
-from sparsebandits.comparison.sweep_folder import SweepComparison, compare_sweep, read_means
-from sparsebandits.errors import InvalidValueError, SweepError
+from sparsebandits.comparison.sweep_folder import SweepComparison, compare_sweep
+from sparsebandits.errors import InvalidValueError
 from sparsebandits.simulation import Run
-from sparsebandits.sweeps import tidy
-from sparsebandits.sweeps.arrow import arrow, parquet
 from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.engine import load_cell
-from sparsebandits.sweeps.folder import CHUNKS, SweepResult, sweep
+from sparsebandits.sweeps.folder import SweepResult, sweep
 from tests.sweeps.small_sweep import small
 
 CONFIGURATION = small(
@@ -39,8 +38,8 @@ def cells(done: SweepResult) -> SweepComparison:
 
 
 def run_of(done: SweepResult, key: str) -> Run:
-    cell: Cell = next(one.cell for one in done.sweep.cells if one.key == key)
-    return load_cell(done.folder / CHUNKS, cell, done.sweep.seed)
+    cell: Cell = next(cell for cell in done.sweep.cells if cell.key == key)
+    return load_cell(done.folder, cell, done.sweep.seed)
 
 
 def obvious(values: list[float]) -> tuple[float, float, float, float, int]:
@@ -96,41 +95,13 @@ def test_blocks_in_any_cut_give_the_same_moments() -> None:
     assert np.isnan(student(np.array([0.0]))).all()
 
 
-def test_small_row_groups_change_nothing(
-    done: SweepResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tidy, "_GROUP", 40)
-
-    def chunks(one: Any) -> Any:
-        run = run_of(done, one.key)
-        yield 0, run
-
-    tidy.write_tables(tmp_path, done.sweep.cells, chunks, track_support=False)
-    cut, whole = read_means(tmp_path / tidy.STEPS), read_means(done.steps)
-    for key, measures in whole.items():
-        assert cut[key]["regret"].steps.tolist() == measures["regret"].steps.tolist()
-        np.testing.assert_allclose(cut[key]["regret"].high, measures["regret"].high, rtol=1e-12)
-
-
-def test_rows_in_any_order_and_trials_at_other_steps(tmp_path: Path) -> None:
-    pa = arrow()
-
-    def write(path: Path, steps: list[int]) -> Path:
-        rows = {
-            "cell": pa.array(["a"] * 4).dictionary_encode(),
-            "step": steps,
-            "regret": [1.0, 2.0, 3.0, 5.0],
-            "theta_error": pa.array([None, 2.0, None, 4.0], pa.float64()),
-        }
-        parquet().write_table(pa.table(rows), path, row_group_size=2)
-        return path
-
-    means = read_means(write(tmp_path / "a", [1, 2, 2, 1]))["a"]
-    assert means["regret"].mean.tolist() == [3.0, 2.5]
-    assert means["theta_error"].mean.tolist() == [4.0, 2.0]
-    assert means["theta_error"].count.tolist() == [1, 1]
-    with pytest.raises(SweepError, match=r"trials of 'a' in .* recorded at different steps"):
-        read_means(write(tmp_path / "b", [1, 2, 1, 3]))
+def test_small_parts_change_nothing(done: SweepResult, cells: SweepComparison) -> None:
+    for cell in cells.entries:
+        run = run_of(done, cell.label)
+        parts = [run.rows(slice(first, first + 2)) for first in (0, 2, 4, 6)]
+        cut = entry_of(parts, regret_by_trial=None, label="a", columns={}, planned=7)
+        assert (cut.trials, cut.locked_share) == (7, cell.locked_share)
+        np.testing.assert_allclose(cut.regret.high, cell.regret.high, rtol=1e-12)
 
 
 def test_cells_in_one_world_are_compared_trial_by_trial(

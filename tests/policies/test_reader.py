@@ -49,7 +49,7 @@ def from_sweep(keywords: dict[str, Any], action_set: sb.ActionSet) -> sb.Policy:
             "environments": [world(action_set)],
         }
     )
-    return sweep.cells[0].cell.policy
+    return sweep.cells[0].policy
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -1,7 +1,5 @@
 """Any policies on one environment: the same theta* and noise, differences trial by trial."""
 
-import math
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.comparison.entries import Entries, Entry
+from sparsebandits.comparison.entries import Entries, Entry, entry_of
 from sparsebandits.comparison.field import sees_more, told
-from sparsebandits.comparison.intervals import CONFIDENCE, Means, finite
+from sparsebandits.comparison.intervals import CONFIDENCE, finite
 from sparsebandits.comparison.text_table import TextTable, number
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
@@ -19,11 +17,10 @@ from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
 from sparsebandits.simulation.record import as_horizon
 from sparsebandits.sweeps import Cell, Progress, run_cells
-from sparsebandits.validation import FloatArray, IntArray, as_integer, describe
+from sparsebandits.validation import as_integer, describe
 
 _USUAL = (2_000, 20_000)
 _MOST_TRIALS = 10**9
-_MEASURES = ("regret", "theta_error", "optimal_share")
 
 TIMING = (
     "µs: time per decision on this machine, trials side by side; not one of the reproducible "
@@ -186,11 +183,7 @@ def compare(
 
     seed = as_integer("seed", seed, minimum=0)
     workers = as_integer("workers", workers, minimum=1)
-    if cache is None:
-        with tempfile.TemporaryDirectory() as folder:
-            runs = run_cells(cells, seed, Path(folder), workers=workers, progress=advance)
-    else:
-        runs = run_cells(cells, seed, cache, workers=workers, progress=advance)
+    runs = run_cells(cells, seed, cache, workers=workers, progress=advance)
     return compare_runs(policies, environment, runs, steps, seed, reference=first)
 
 
@@ -266,26 +259,17 @@ def compare_runs(
 
 
 def _entry(label: str, policy: Policy, run: Run) -> Entry:
-    measures = {name: Means.of(run.steps, getattr(run, name)) for name in _MEASURES}
-    trials, horizon = run.regret.shape[0], int(run.steps[-1])
-    locked = np.isfinite(run.locked_at)
-
-    def regret_by_trial(step: int) -> tuple[IntArray, FloatArray]:
-        return np.arange(trials), run.regret[:, measures["regret"].place(step)]
-
-    return Entry(
+    horizon = int(run.steps[-1])
+    return entry_of(
+        [run],
+        regret_by_trial=lambda step: (np.arange(run.trials), run.at(step)),
         label=label,
         columns={"policy": label, "sparsity": policy.sparsity, "horizon": horizon},
-        trials=trials,
-        planned=trials,
-        measures=measures,
-        regret_by_trial=regret_by_trial,
-        locked_share=run.locked_share,
-        correct_share=float(run.support_correct[locked].mean()) if locked.any() else math.nan,
+        planned=run.trials,
         kind=policy.kind,
         told=told(policy),
         sees=sees_more(policy),
-        microseconds=1e6 * run.seconds / (trials * horizon),
+        microseconds=1e6 * run.seconds / (run.trials * horizon),
     )
 
 

@@ -1,7 +1,7 @@
 """Policies side by side: what the trials of each gave, and how any two differ."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from sparsebandits.comparison.intervals import Interval, Means, welch
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.simulation import Run
+from sparsebandits.sweeps.schema import MEASURES
 from sparsebandits.validation import FloatArray, IntArray, describe
 
 _WORLD = ("environment", "dim", "sigma", "horizon")
@@ -73,6 +75,27 @@ class Entry:
     def theta_error(self) -> float:
         """||theta_hat - theta*||_2 at the end; nan where nothing is estimated."""
         return float(self.measures["theta_error"].mean[-1])
+
+
+def entry_of(runs: Iterable[Run], **fields: Any) -> Entry:
+    """Add up the runs of an entry, one at a time in memory."""
+    measures: dict[str, Means] = {}
+    trials = locked = correct = 0
+    for run in runs:
+        for name in MEASURES:
+            values = getattr(run, name)
+            if values is not None:
+                measures.setdefault(name, Means(run.steps)).add(values)
+        trials += run.trials
+        locked += int(np.isfinite(run.locked_at).sum())
+        correct += int(run.support_correct.sum())
+    return Entry(
+        trials=trials,
+        measures=measures,
+        locked_share=locked / trials,
+        correct_share=correct / locked if locked else math.nan,
+        **fields,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

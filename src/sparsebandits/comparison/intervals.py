@@ -92,17 +92,17 @@ class Means:
     def add(self, values: FloatArray) -> None:
         """Take in trials, (n, points); nan is left out."""
         there = ~np.isnan(values)
-        count = there.sum(axis=0)
-        mean = np.where(there, values, 0.0).sum(axis=0) / np.maximum(count, 1)
-        deviations = np.where(there, values - mean, 0.0)
-        self.merge(count, mean, (deviations**2).sum(axis=0) / np.maximum(count, 1))
-
-    def merge(self, count: IntArray, mean: FloatArray, variance: FloatArray) -> None:
-        """Take in a block by its statistics, each (points,); the variance divided by the count."""
-        none = count == 0
+        if values.size and there.all():  # the usual case, and the faster way
+            count: IntArray = np.full(values.shape[1], values.shape[0])
+            mean = values.mean(axis=0)
+            deviations = values - mean
+        else:
+            count = there.sum(axis=0)
+            mean = np.where(there, values, 0.0).sum(axis=0) / np.maximum(count, 1)
+            deviations = np.where(there, values - mean, 0.0)
+        squares = np.einsum("np,np->p", deviations, deviations)
         whole = np.maximum(self.count + count, 1)
-        shift = np.where(none, 0.0, mean - self._mean)
-        squares = np.where(none, 0.0, count * variance)
+        shift = mean - self._mean
         self._squares += squares + shift**2 * (self.count * (count / whole))
         self._mean += shift * (count / whole)
         self.count = self.count + count

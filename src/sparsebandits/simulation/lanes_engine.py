@@ -8,7 +8,7 @@ from sparsebandits.environments import LinearEnvironment
 from sparsebandits.policies import AdaptivePolicy
 from sparsebandits.policies.adaptive import SIMULATION_BLOCK
 from sparsebandits.policies.rule import InformedRule, Rule
-from sparsebandits.simulation.late import Mailbox
+from sparsebandits.simulation.delayed_rewards import Mailbox
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream

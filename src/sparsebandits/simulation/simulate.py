@@ -138,7 +138,7 @@ def simulate(
     for one in policies:
         started = time.perf_counter()
         theta = np.array([_draw(environment, seed, int(i), one.sparsity) for i in numbers])
-        recorder = Recorder(steps, trials, track_support=track_support)
+        recorder = Recorder(steps, theta, track_support=track_support)
         if engine == "auto" and isinstance(one, PhasedPolicy) and can_run(one, environment):
             run_phased(one, environment, theta, measured, seed, numbers, recorder, advance)
         elif engine == "auto" and isinstance(one, AdaptivePolicy):

@@ -9,7 +9,7 @@ from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError
 from sparsebandits.policies import AdaptiveLearner, Decision, Learner, Policy
 from sparsebandits.policies.time_varying import TimeVaryingLearner
-from sparsebandits.simulation.late import Mailbox
+from sparsebandits.simulation.delayed_rewards import Mailbox
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream

@@ -19,7 +19,7 @@ import sparsebandits as sb
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.comparison.scenarios import SCENARIOS
 from sparsebandits.oracles import choose_supports
-from sparsebandits.policies import AdaptivePolicy
+from sparsebandits.policies import Policy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
 from sparsebandits.policies.rule import Rule, Tape, normals
 from sparsebandits.policies.thompson_rule import ThompsonRule
@@ -30,7 +30,7 @@ class Sampling(RidgeRule):
     """Thompson sampling at every step, with the scale as a function of the step."""
 
     def __init__(
-        self, policy: AdaptivePolicy, generators: Sequence[np.random.Generator], block: int
+        self, policy: Policy, generators: Sequence[np.random.Generator], block: int
     ) -> None:
         prior = relative_prior(policy.action_set, 0.1)
         super().__init__(policy, len(generators), prior, "estimate")
@@ -74,7 +74,7 @@ class Split(Sampling):
 
 class Shipped(ThompsonRule):
     def __init__(
-        self, policy: AdaptivePolicy, generators: Sequence[np.random.Generator], block: int
+        self, policy: Policy, generators: Sequence[np.random.Generator], block: int
     ) -> None:
         super().__init__(policy, generators, block, "estimate")
 
@@ -210,7 +210,7 @@ IDEAS: dict[str, type] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Idea(AdaptivePolicy):
+class Idea(Policy):
     """A policy around a rule of this file."""
 
     kind: ClassVar[str] = "idea"

@@ -5,6 +5,7 @@ Run with ``python benchmarks/sweep.py``, on a machine that does nothing else. It
 """
 
 import argparse
+import contextlib
 import os
 import re
 import statistics
@@ -21,9 +22,11 @@ import numpy as np
 from ratios import Ratio, seconds
 
 import sparsebandits as sb
-from sparsebandits.sweeps import Cell, Progress, engine, run_chunks, save_chunk
-from sparsebandits.sweeps.cluster import on_dask
-from sparsebandits.sweeps.plans import Plan, save_plan
+from sparsebandits.simulation import Run, log_spaced_steps
+from sparsebandits.sweeps import Cell, Progress, chunking, engine, run_chunks
+from sparsebandits.sweeps.executors import on_dask
+from sparsebandits.sweeps.parts import STEPS, PartFiles
+from sparsebandits.validation import IntArray
 
 CHUNKS, CHUNK_SECONDS, SEED = 200, 0.2, 0
 
@@ -48,12 +51,14 @@ def horizon_for(wanted: float) -> int:
     return max(100, round(400 * wanted / spent))
 
 
-def planned(folder: Path, work: Cell, size: int) -> Path:
+@contextlib.contextmanager
+def chunks_of(size: int) -> Iterator[None]:
     """Fix the chunks, so that every run here has the same ones."""
-    home = folder / work.fingerprint(SEED)
-    home.mkdir(parents=True)
-    save_plan(home, Plan().extended(work.trials, size))
-    return folder
+    with (
+        mock.patch.object(chunking, "chunk_size", return_value=size),
+        mock.patch.object(chunking, "measure_cost", return_value=(chunking.Cost(0, 1), True)),
+    ):
+        yield
 
 
 @dataclass(frozen=True)
@@ -76,10 +81,9 @@ def timed(work: Cell, workers: int) -> Timing:
         if progress.done:
             landings.append((time.perf_counter(), time.process_time()))
 
-    with tempfile.TemporaryDirectory() as place:
-        folder = planned(Path(place), work, 1)
-        report = run_chunks([work], SEED, folder, workers=workers, progress=note)
-        spent = [run.seconds for _, run in engine.iter_chunks(folder, work, SEED)]
+    with tempfile.TemporaryDirectory() as place, chunks_of(1):
+        report = run_chunks([work], SEED, Path(place), workers=workers, progress=note)
+        spent = [run.seconds for _, run in engine.iter_chunks(Path(place), work, SEED)]
     assert report.computed == work.trials
     skip = 2 * workers
     wall, driver = (
@@ -134,7 +138,8 @@ def landing() -> str:
 def driver_save_ms() -> float:
     run = cell(400, 1).simulate(SEED, 0, 1)
     with tempfile.TemporaryDirectory() as place:
-        return 1e3 * seconds(lambda: save_chunk(Path(place) / "0-1.chunk", run), repeats=30)
+        parts = PartFiles(Path(place))
+        return 1e3 * seconds(lambda: parts.save("cell", {}, 0, run), repeats=30)
 
 
 def memory() -> list[Ratio]:
@@ -164,12 +169,15 @@ def print_peaks(trials: int, workers: int) -> None:
         nonlocal largest
         largest = max([largest, *(peak_of(child) for child in children())])
 
-    with mock.patch.object(engine, "SMALL", 0.0), tempfile.TemporaryDirectory() as place:
+    with (
+        mock.patch.object(engine, "SMALL", 0.0),
+        tempfile.TemporaryDirectory() as place,
+        chunks_of(50),
+    ):
         work = cell(100, trials)
-        folder = planned(Path(place), work, 50)
-        run_chunks([work], SEED, folder, workers=workers, progress=watch)
-        for _, run in engine.iter_chunks(folder, work, SEED):
-            assert run.regret.shape[0] == 50
+        run_chunks([work], SEED, Path(place), workers=workers, progress=watch)
+        for _, run in engine.iter_chunks(Path(place), work, SEED):
+            assert run.trials == 50
     print(peak_of("self"), largest)
 
 
@@ -192,51 +200,44 @@ def reading() -> list[Ratio]:
     """Read 10^7 rows of results into the table of means and intervals."""
     from pyarrow import parquet
 
-    from sparsebandits.simulation import Run, log_spaced_steps
-    from sparsebandits.sweeps.results import summarise_steps
-    from sparsebandits.sweeps.spec import SweepCell, read_sweep
-    from sparsebandits.sweeps.tidy import STEPS, write_tables
+    from sparsebandits.comparison.entries import entry_of
 
-    trials, steps = 50, log_spaced_steps(20_000)
+    trials, cells, steps = 50, 10, log_spaced_steps(20_000)
+    blocks = -(-(10**7) // (steps.size * trials * cells))
     rng = np.random.default_rng(SEED)
-    world = {"action_set": {"kind": "lp-ball"}, "theta_star": {"kind": "uniform-cube"}}
-    axes = {"dim": [20], "sparsity": list(range(1, 11)), "sigma": [0.5]}
-    sweep = read_sweep(
-        {
-            "trials": trials,
-            "horizon": 20_000,
-            "axes": axes,
-            "policies": [{"kind": "lin-ts"}],
-            "environments": [world],
-        }
-    )
-    blocks = -(-(10**7) // (steps.size * trials * len(sweep.cells)))
-
-    def chunks(one: SweepCell) -> Iterator[tuple[int, Run]]:
-        for block in range(blocks):
-            shape = (trials, steps.size)
-            yield (
-                block * trials,
-                Run(
-                    steps=steps,
-                    regret=rng.random(shape).cumsum(axis=1),
-                    locked_at=np.full(trials, np.nan),
-                    support_correct=np.zeros(trials, dtype=np.bool_),
-                    theta_error=np.where(steps < 20, np.nan, rng.random(shape)),
-                    optimum=np.ones(trials),
-                    optimal_share=rng.integers(0, steps + 1, shape) / steps,
-                    seconds=0.0,
-                ),
-            )
-
     with tempfile.TemporaryDirectory() as place:
-        write_tables(Path(place), sweep.cells, chunks, track_support=False)
-        path = Path(place) / STEPS
-        rows = parquet.ParquetFile(path).metadata.num_rows
-        theirs = seconds(lambda: parquet.read_table(path), repeats=3)
-        ours = seconds(lambda: summarise_steps(path), repeats=3)
-    what = f"{rows:,} result rows into the summary / pyarrow's own read of the file"
+        parts = PartFiles(Path(place))
+        for key in map(str, range(cells)):
+            names = {"cell": key, "policy": "lin-ts", "dim": 20, "sigma": 0.5}
+            for block in range(blocks):
+                parts.save(key, names, block * trials, invented(rng, trials, steps))
+        table = Path(place) / STEPS
+
+        def summarise() -> None:
+            for key in map(str, range(cells)):
+                runs = (run for _, run in parts.runs(key))
+                entry_of(runs, regret_by_trial=None, label=key, columns={}, planned=trials)
+
+        rows = parquet.read_table(table, columns=["step"]).num_rows
+        theirs = seconds(lambda: parquet.read_table(table), repeats=3)
+        ours = seconds(summarise, repeats=3)
+    what = f"{rows:,} result rows into the summary / pyarrow's own read of the parts"
     return [Ratio(what, ours, theirs, 3, False)]
+
+
+def invented(rng: np.random.Generator, trials: int, steps: IntArray) -> Run:
+    shape = (trials, steps.size)
+    return Run(
+        steps=steps,
+        regret=rng.random(shape).cumsum(axis=1),
+        locked_at=np.full(trials, np.nan),
+        support_correct=np.zeros(trials, dtype=np.bool_),
+        theta_error=np.where(steps < 20, np.nan, rng.random(shape)),
+        optimum=np.ones(trials),
+        optimal_share=rng.integers(0, steps + 1, shape) / steps,
+        theta_star=rng.random((trials, 20)),
+        seconds=0.0,
+    )
 
 
 LINES: list[Callable[[], list[Ratio]]] = [speed_and_overhead, memory, reading]

@@ -1,5 +1,8 @@
 """Stochastic linear bandits whose actions may switch on only a few of many knobs."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from sparsebandits.action_sets import (
     ActionSet,
     Box,
@@ -11,6 +14,7 @@ from sparsebandits.action_sets import (
     action_set_from_dict,
 )
 from sparsebandits.environments import (
+    ActionSetSequence,
     AdversarialTheta,
     Alternating,
     Empirical,
@@ -19,6 +23,7 @@ from sparsebandits.environments import (
     Gaussian,
     Heteroscedastic,
     LinearEnvironment,
+    Noise,
     PeriodicAvailability,
     Rademacher,
     RandomAvailability,
@@ -26,9 +31,11 @@ from sparsebandits.environments import (
     SparseTheta,
     StandardTheta,
     StudentT,
+    ThetaSampler,
     UniformCube,
     UniformDelay,
     UniformNoise,
+    environment_from_dict,
     film_recommendation,
     video_recommendation,
 )
@@ -73,10 +80,33 @@ from sparsebandits.policies import (
     SupportElimination,
     TimeVaryingAPSEEG,
 )
+from sparsebandits.policies.rule import Rule
 from sparsebandits.simulation import Run, simulate
 from sparsebandits.theory import Plan, plan
+from sparsebandits.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from sparsebandits.comparison.compare import compare
+    from sparsebandits.comparison.sweep_folder import compare_sweep
+    from sparsebandits.sweeps import sweep
+
+_ON_FIRST_USE = {
+    "compare": "sparsebandits.comparison.compare",
+    "compare_sweep": "sparsebandits.comparison.sweep_folder",
+    "sweep": "sparsebandits.sweeps",
+}
+"""Functions that a learner in a service never needs: imported when they are asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_ON_FIRST_USE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 policy_from_dict = Policy.from_dict
 
@@ -89,6 +119,7 @@ __all__ = [
     "OFUL",
     "PEGE",
     "ActionSet",
+    "ActionSetSequence",
     "AdversarialTheta",
     "Alternating",
     "Basis",
@@ -115,6 +146,7 @@ __all__ = [
     "LinTS",
     "LinearEnvironment",
     "LpBall",
+    "Noise",
     "PeriodicAvailability",
     "Plan",
     "Policy",
@@ -124,6 +156,7 @@ __all__ = [
     "RandomAvailability",
     "RandomSparse",
     "RotatingEllipsoid",
+    "Rule",
     "Run",
     "Solution",
     "SolverError",
@@ -133,14 +166,19 @@ __all__ = [
     "StandardTheta",
     "StudentT",
     "SupportElimination",
+    "ThetaSampler",
     "TimeVaryingAPSEEG",
     "UniformCube",
     "UniformDelay",
     "UniformNoise",
+    "__version__",
     "action_set_from_dict",
     "approximation_ratio",
     "certified_ratio",
+    "compare",
+    "compare_sweep",
     "ellipsoid_gamma_bound",
+    "environment_from_dict",
     "film_recommendation",
     "make_basis",
     "plan",
@@ -149,5 +187,6 @@ __all__ = [
     "sparse_argmax",
     "sparse_argmax_batch",
     "submodularity_ratio",
+    "sweep",
     "video_recommendation",
 ]

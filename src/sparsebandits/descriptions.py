@@ -1,6 +1,7 @@
 """From a description, as files and the command line hold it, to the object of that kind."""
 
-from collections.abc import Callable, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError, SparseBanditsError
@@ -40,3 +41,17 @@ def build_from(
         raise InvalidValueError(
             f"{kind!r} does not take the keys {sorted(given)}: {error}."
         ) from None
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """Return the end of an error for a name that does not exist: the nearest one that does.
+
+    Examples
+    --------
+    >>> nearest("sclae", ["scale", "ridge"])
+    "did you mean 'scale'? Known: 'scale', 'ridge'."
+    """
+    names = list(known)
+    close = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    listed = ", ".join(map(repr, names))
+    return f"did you mean {close[0]!r}? Known: {listed}." if close else f"known: {listed}."

@@ -65,7 +65,8 @@ def test_curves(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--compare", FIRST, "x"), "no results of a cell 'x'"),
+        (("--compare", FIRST, "x"), "no results of 'x'"),
+        (("--compare", FIRST, FIRST), "compared with itself"),
         (("--step", 119), "Step 119"),
         (("--out", "curves.gif"), "must end in .svg, .png"),
     ],

@@ -3,20 +3,18 @@
 import json
 import math
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.comparison.compare import (
-    Comparison,
-    as_checkpoints,
-    compare,
-    regret_at,
-    summarise,
-)
-from sparsebandits.comparison.tables import Interval, number, ratio_interval
+from sparsebandits.comparison.compare import Comparison, as_checkpoints, compare, compare_runs
+from sparsebandits.comparison.entries import Entries
+from sparsebandits.comparison.intervals import Interval, ratio_interval
+from sparsebandits.comparison.text_table import number
+from sparsebandits.plotting.regret_curves import comparison_figure
 from sparsebandits.sweeps import engine
 
 BALL = sb.LpBall(5)
@@ -36,7 +34,7 @@ def policies() -> dict[str, sb.Policy]:
 
 
 @pytest.fixture(scope="module")
-def found() -> Comparison:
+def comparison() -> Comparison:
     return compare(policies(), ENV, 300, 8, seed=4, checkpoints=[70])
 
 
@@ -47,29 +45,31 @@ def slow_interval(values: list[float]) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def test_means_and_intervals_are_those_of_the_obvious_version(found: Comparison) -> None:
+def test_means_and_intervals_are_those_of_the_obvious_version(comparison: Comparison) -> None:
     for step in (70, 300):
         runs = {
             label: sb.simulate(policy, ENV, step, 8, seed=4).regret[:, -1]
             for label, policy in policies().items()
         }
         for label, regret in runs.items():
-            entry = found.entry(label)
+            entry = comparison.entry(label)
             mean, low, high = slow_interval(regret.tolist())
             assert entry.regret[step].mean == pytest.approx(mean)
             assert entry.regret[step].low == pytest.approx(low, rel=1e-5)
             assert entry.regret[step].high == pytest.approx(high, rel=1e-5)
             mean, low, high = slow_interval((regret - runs["thompson"]).tolist())
-            assert entry.difference[step].mean == pytest.approx(mean, abs=1e-9)
-            assert entry.difference[step].low == pytest.approx(low, rel=1e-5, abs=1e-9)
-            assert entry.difference[step].high == pytest.approx(high, rel=1e-5, abs=1e-9)
+            difference = comparison.difference(label, "thompson", step)
+            assert difference.paired
+            assert difference.mean == pytest.approx(mean, abs=1e-9)
+            assert difference.low == pytest.approx(low, rel=1e-5, abs=1e-9)
+            assert difference.high == pytest.approx(high, rel=1e-5, abs=1e-9)
 
 
 def test_an_interval_covers_as_often_as_it_says() -> None:
     # 2,000 samples of 5: the share that covers has standard error 0.5%; 3 of them are allowed.
     values = np.random.default_rng(0).standard_normal((2000, 5))
     intervals = [Interval.of(row) for row in values]
-    covered = statistics.fmean(one.low <= 0 <= one.high for one in intervals)
+    covered = statistics.fmean(interval.low <= 0 <= interval.high for interval in intervals)
     assert covered == pytest.approx(0.95, abs=0.015)
 
 
@@ -80,22 +80,22 @@ def test_paired_differences_are_sharper_than_unpaired_ones() -> None:
         "b": sb.PEGE(action_set=BALL, sparsity=2, schedule="sqrt"),
     }
     result = compare(pair, ENV, 400, 20, seed=0)
-    paired = result.entry("b").difference[400].half
+    paired = result.difference("b", "a").half
     apart = math.hypot(result.entry("a").regret[400].half, result.entry("b").regret[400].half)
     assert paired < 0.7 * apart
-    assert result.entry("a").difference[400].mean == 0
+    assert result.difference("a", "a").mean == 0
 
 
 def test_any_number_of_workers_gives_the_same_numbers(
-    tmp_path: Path, found: Comparison, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "SMALL", 0.0)  # two processes, however little there is to do
     two = compare(
         policies(), ENV, 300, 8, seed=4, checkpoints=[70], workers=2, cache=tmp_path / "cache"
     )
-    for label, run in found.runs.items():
+    for label, run in comparison.runs.items():
         assert np.array_equal(run.regret, two.runs[label].regret)
-    first, second = found.to_dict(), two.to_dict()
+    first, second = comparison.to_dict(), two.to_dict()
     for record in (*first["policies"], *second["policies"]):
         assert record.pop("microseconds") > 0
     assert first == second
@@ -115,16 +115,17 @@ def test_any_number_of_workers_gives_the_same_numbers(
     assert again.runs["LinTS"].seconds == two.runs["LinTS"].seconds
 
 
-def test_what_is_shown(found: Comparison) -> None:
-    assert found.reference == "thompson"
-    assert found.checkpoints == (70, 300)
-    clairvoyant, cucb = found.entry("clairvoyant"), found.entry("CUCB")
+def test_what_is_shown(comparison: Comparison) -> None:
+    assert repr(comparison) == "Comparison(['thompson', 'LinTS', 'paper', 'CUCB', 'clairvoyant'])"
+    assert comparison.reference == "thompson"
+    assert comparison.checkpoints == (70, 300)
+    clairvoyant, cucb = comparison.entry("clairvoyant"), comparison.entry("CUCB")
     assert clairvoyant.optimal_share == 1.0
     assert clairvoyant.sees == "theta*"
     assert cucb.told == ("sigma", "outcomes")
-    assert found.entry("LinTS").told == ()
-    assert 0 < found.entry("paper").optimal_share < 1
-    table = found.table("title")
+    assert comparison.entry("LinTS").told == ()
+    assert 0 < comparison.entry("paper").optimal_share < 1
+    table = comparison.table("title")
     assert table.headings == ("policy", "told", "R at 70", "R at 300", "difference", "on S*", "µs")
     assert [row[0] for row in table.rows] == list(policies())
     assert table.rows[0][4] == ""
@@ -132,7 +133,7 @@ def test_what_is_shown(found: Comparison) -> None:
     notes = " ".join(table.notes)
     for words in ("8 trials", "seed 4", "CUCB sees the outcome", "not one of the reproducible"):
         assert words in notes
-    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    record = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert (
         record["policies"][1]["regret"]["300"]["low"]
         < record["policies"][1]["regret"]["300"]["high"]
@@ -140,8 +141,8 @@ def test_what_is_shown(found: Comparison) -> None:
     assert sb.environments.environment_from_dict(record["environment"]) == ENV
 
 
-def test_the_figure_lists_curves_as_they_end_and_marks_references(found: Comparison) -> None:
-    figure = found.figure()
+def test_the_figure_lists_curves_as_they_end_and_marks_references(comparison: Comparison) -> None:
+    figure = comparison_figure(comparison)
     (panel,) = figure.panels
     ends = [float(series.y[-1]) for series in panel.series]
     assert ends == sorted(ends, reverse=True)
@@ -149,7 +150,7 @@ def test_the_figure_lists_curves_as_they_end_and_marks_references(found: Compari
     assert roles["thompson"] == "main"
     assert roles["CUCB (sees the outcome of every coordinate that it plays)"] == "reference"
     assert "clairvoyant" not in " ".join(roles)
-    assert "Regret 0, not on these axes: clairvoyant" in figure.notes
+    assert "Regret at most 0, not on these axes: clairvoyant" in figure.notes
     assert panel.x_log
     assert panel.y_log
 
@@ -168,13 +169,24 @@ def test_fewer_trials_are_paired_with_the_same_ones() -> None:
         "a": sb.simulate(many["a"], ENV, 50, 6, seed=1),
         "b": sb.simulate(many["b"], ENV, 50, 5, seed=1),
     }
-    result = summarise(many, ENV, runs, (50,), 1, reference="a")
+    result = compare_runs(many, ENV, runs, (50,), 1, reference="a")
     difference = (runs["b"].regret[:, -1] - runs["a"].regret[:5, -1]).tolist()
-    assert result.entry("b").difference[50].low == pytest.approx(
-        slow_interval(difference)[1], rel=1e-5
-    )
+    paired = result.difference("b", "a")
+    assert paired.low == pytest.approx(slow_interval(difference)[1], rel=1e-5)
+    assert paired.trials == (5, 5)
     assert result.trials == 6
     assert "b 5" in " ".join(result.notes())
+
+
+def test_other_horizons_are_other_worlds() -> None:
+    policy = {"a": sb.LinTS(action_set=BALL, sparsity=1)}
+    short, long = (compare(policy, ENV, horizon, 5).entries[0] for horizon in (300, 700))
+    both = Entries(entries=(replace(short, label="short"), replace(long, label="long")))
+    difference = both.difference("short", "long")
+    assert difference.step == 207  # 300 itself is no recorded step of the longer run
+    assert not difference.paired
+    assert difference.reason.startswith("Welch: the cells differ in horizon")
+    assert difference.trials == (5, 5)
 
 
 def test_ratios_and_numbers() -> None:
@@ -193,7 +205,7 @@ def test_default_checkpoints() -> None:
     assert as_checkpoints(7) == (7,)
 
 
-def test_refusals(found: Comparison) -> None:
+def test_refusals(comparison: Comparison) -> None:
     with pytest.raises(sb.InvalidTypeError, match="policies must be a mapping"):
         compare({}, ENV, 10, 1)
     with pytest.raises(sb.InvalidValueError, match="reference must be one of 'a', got 'b'"):
@@ -204,4 +216,6 @@ def test_refusals(found: Comparison) -> None:
     with pytest.raises(sb.InvalidValueError, match="within the horizon of 10 steps, got 11"):
         compare({"a": sb.LinTS(action_set=BALL, sparsity=1)}, ENV, 10, 1, checkpoints=[11])
     with pytest.raises(sb.InvalidValueError, match="Step 71 was not recorded"):
-        regret_at(found.runs["LinTS"], 71)
+        comparison.entry("LinTS").regret[71]
+    with pytest.raises(sb.InvalidValueError, match="no results of 'x'; there are those of 'thomp"):
+        comparison.entry("x")

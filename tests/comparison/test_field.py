@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.comparison.field import RECOMMENDED, field_policies, make_field, sees_more, told
-from sparsebandits.paper.figures.ellipsoid import random_ellipsoid
-from sparsebandits.policies.learner import ReferencePolicy
+from sparsebandits.comparison.field import RECOMMENDED, Field, make_field, sees_more, told
+from sparsebandits.environments.paper_setting import random_ellipsoid
+from sparsebandits.policies import ReferencePolicy
 
 SETS = {
     "l2": sb.LpBall(20),
@@ -17,9 +17,16 @@ SETS = {
 }
 
 
+def field(action_set: sb.ActionSet, sparsity: int = 5, tells_sigma: bool = True) -> Field:
+    environment = sb.LinearEnvironment(
+        action_set=action_set, theta_star=sb.UniformCube(), noise=sb.Gaussian(0.5)
+    )
+    return make_field(environment, sparsity, 2000, tells_sigma=tells_sigma)
+
+
 @pytest.mark.parametrize("name", list(SETS))
 def test_the_recommended_policy_comes_first_and_is_told_nothing(name: str) -> None:
-    policies = field_policies(SETS[name], 5, 0.5, 2000)
+    policies = field(SETS[name]).policies
     assert next(iter(policies)) == RECOMMENDED
     assert told(policies[RECOMMENDED]) == ()
     assert isinstance(policies[RECOMMENDED], sb.SparseThompson)
@@ -36,29 +43,38 @@ def test_the_recommended_policy_comes_first_and_is_told_nothing(name: str) -> No
 
 
 def test_references_are_marked_by_what_they_see() -> None:
-    policies = field_policies(SETS["l2"], 5, 0.5, 2000)
+    policies = field(SETS["l2"]).policies
     marked = {label for label, policy in policies.items() if sees_more(policy)}
     assert marked == {"CUCB", "clairvoyant"}
     assert all(isinstance(policies[label], ReferencePolicy) for label in marked)
     assert told(policies["explore-then-commit"]) == ("T",)
     assert told(policies["LinTS"]) == ("sigma",)
-    assert told(field_policies(SETS["box"], 5, 0.5, 9)["paper: compact APSEE-G"]) == ()
+    assert told(field(SETS["box"]).policies["paper: compact APSEE-G"]) == ()
 
 
 def test_who_cannot_run_is_left_out_with_the_reason() -> None:
-    wide = make_field(sb.LpBall(100), 10, "estimate", 100)
+    heavy = sb.LinearEnvironment(
+        action_set=sb.LpBall(100), theta_star=sb.UniformCube(), noise=sb.StudentT(0.5, degrees=3)
+    )
+    wide = make_field(heavy, 10, 100)
     assert "at most 20000" in wide.left_out["support elimination"]
     assert "CSAR needs a Box" in wide.left_out["CSAR"]
-    assert "must be told the noise level" in wide.left_out["CUCB"]
+    assert "no sigma to be known" in wide.left_out["CUCB"]
     assert not set(wide.left_out) & set(wide.policies)
     assert all("sigma" not in told(policy) for policy in wide.policies.values())
 
 
 def test_moving_sets_get_the_papers_algorithm_for_them() -> None:
-    ball = field_policies(sb.LpBall(4), 2, "estimate", 50, noise_level=0.5, moving=True)
-    assert [p.confidence_scale for p in ball.values() if isinstance(p, sb.TimeVaryingAPSEEG)] == [
-        1.0,
-        0.005,
-    ]
-    box = field_policies(SETS["box"], 2, 0.5, 50, moving=True)
-    assert [p.schedule for p in box.values() if isinstance(p, sb.TimeVaryingAPSEEG)] == ["sqrt"]
+    def papers(action_set: sb.ActionSet) -> list[tuple[float, str, float]]:
+        environment = sb.LinearEnvironment(
+            action_sets=sb.RandomAvailability(action_set, 0.7, seed=0),
+            theta_star=sb.UniformCube(),
+            noise=sb.UniformNoise(0.9),
+        )
+        policies = make_field(environment, 2, 50).policies.values()
+        chosen = [policy for policy in policies if isinstance(policy, sb.TimeVaryingAPSEEG)]
+        return [(policy.confidence_scale, policy.schedule, policy.sigma) for policy in chosen]
+
+    # It cannot estimate sigma, and is told the sub-Gaussian one: 0.9, not 0.52.
+    assert papers(sb.LpBall(4)) == [(1.0, "linear", 0.9), (0.005, "linear", 0.9)]
+    assert papers(SETS["box"]) == [(1.0, "sqrt", 0.9)]

@@ -22,6 +22,7 @@ def run(exponent: float, trials: int = 30, horizon: int = 10**5) -> Run:
     nan = np.full(trials, np.nan)
     return Run(
         steps=steps,
+        theta_star=np.ones((trials, 2)),
         regret=regret,
         locked_at=nan,
         support_correct=np.zeros(trials, dtype=np.bool_),
@@ -42,7 +43,7 @@ def test_the_exponent_of_a_power_is_found(exponent: float) -> None:
 
 def test_the_interval_covers_a_mixture_of_rates() -> None:
     first, second = run(0.5, 20), run(1.0, 20)
-    mixed = Run(**{**vars(first), "regret": np.concatenate([first.regret, second.regret])})
+    mixed = Run.join([first, second])
     fitted = tail_exponent(mixed)
     assert 0.5 < fitted.low < fitted.value < fitted.high <= 1.0
 

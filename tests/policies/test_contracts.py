@@ -308,7 +308,7 @@ def test_own_numbers_of_numpy_are_saved_as_plain_ones() -> None:
 @every_policy
 def test_policies_are_rebuilt_from_their_description(make: Make) -> None:
     policy = make()
-    again = sb.policy_from_dict(policy.to_dict())
+    again = sb.Policy.from_dict(policy.to_dict())
     assert type(again) is type(policy)
     assert again.to_dict() == policy.to_dict()
 

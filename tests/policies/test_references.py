@@ -45,13 +45,13 @@ def test_a_reference_cannot_be_started(policy: ReferencePolicy) -> None:
 
 @every_reference
 def test_a_reference_is_read_from_its_description(policy: Policy) -> None:
-    again = sb.policy_from_dict(json.loads(json.dumps(policy.to_dict())))
+    again = sb.Policy.from_dict(json.loads(json.dumps(policy.to_dict())))
     assert type(again) is type(policy)
     assert again.to_dict() == policy.to_dict()
     with pytest.raises(sb.InvalidValueError, match="cannot be built from the keys"):
-        sb.policy_from_dict({**policy.to_dict(), "colour": "red"})
+        sb.Policy.from_dict({**policy.to_dict(), "colour": "red"})
     with pytest.raises(sb.InvalidValueError, match="sparsity"):
-        sb.policy_from_dict({**policy.to_dict(), "sparsity": DIM + 1})
+        sb.Policy.from_dict({**policy.to_dict(), "sparsity": DIM + 1})
 
 
 @every_reference
@@ -78,6 +78,6 @@ def test_support_of_is_that_of_the_oracle(policy: ReferencePolicy) -> None:
 
 def test_an_unknown_kind_is_answered_with_learners_and_references() -> None:
     with pytest.raises(sb.InvalidValueError) as refusal:
-        sb.policy_from_dict({"kind": "oracle"})
+        sb.Policy.from_dict({"kind": "oracle"})
     for kind in (*POLICIES, *REFERENCES):
         assert repr(kind) in str(refusal.value)

@@ -372,7 +372,7 @@ def test_a_policy_that_no_machine_could_hold_is_refused() -> None:
     data = apsee().to_dict()
     data["action_set"]["dim"] = 10**30
     with pytest.raises(sb.InvalidValueError, match="dim must be at most"):
-        sb.policy_from_dict(data)
+        sb.Policy.from_dict(data)
 
 
 def test_own_functions_and_objects_cannot_be_saved_and_say_so() -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
+from sparsebandits.simulation.late import Mailbox
 
 import sparsebandits as sb
 from sparsebandits.policies import Decision
-from sparsebandits.simulation.late import Mailbox
 from sparsebandits.simulation.record import Recorder, Run, found_share, log_spaced_steps
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream
@@ -31,10 +31,11 @@ def simulate_stepwise(
 ) -> Run:
     """What `sb.simulate` must give."""
     steps = log_spaced_steps(horizon, points, checkpoints)
-    recorder = Recorder(steps, trials, track_support=track_support)
-    for trial in range(trials):
-        number = first_trial + trial
-        theta = environment.draw_theta(stream(seed, number, Stream.PARAMETER), policy.sparsity)
+    numbers = range(first_trial, first_trial + trials)
+    streams = [stream(seed, number, Stream.PARAMETER) for number in numbers]
+    thetas = np.array([environment.draw_theta(rng, policy.sparsity) for rng in streams])
+    recorder = Recorder(steps, thetas, track_support=track_support)
+    for trial, (number, theta) in enumerate(zip(numbers, thetas, strict=True)):
         _run_trial(
             policy, environment, theta, Benchmark(benchmark, alpha), seed, number, trial, recorder
         )

@@ -1,26 +1,25 @@
 """Sweeps give the same bits everywhere, go on where they were, and survive a bad cell."""
 
 import itertools
-import json
 from pathlib import Path
 
 import pytest
 
 from sparsebandits.errors import InvalidValueError, SweepError
 from sparsebandits.sweeps import (
-    Cell,
     Progress,
-    chunk_path,
+    chunking,
     engine,
     iter_chunks,
     load_cell,
+    run_cells,
     run_chunks,
-    work,
 )
-from sparsebandits.sweeps.plans import Cost, Plan, chunk_size, load_plan, save_plan
+from sparsebandits.sweeps.chunking import Chunking, Cost, chunk_size
 from tests.sweeps.small_cells import (
     SEED,
     apsee,
+    chunks_of,
     holds_the_same_bits,
     impossible,
     lints,
@@ -32,19 +31,20 @@ CELLS = [apsee(), lints()]
 
 
 def landed(folder: Path) -> dict[str, tuple[int, int]]:
-    """Tell every chunk file by its inode and its time: one that is written again has others."""
+    """Tell every part by its inode and its time: one that is written again has others."""
     return {
-        str(path): (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.rglob("*.chunk")
+        str(path): (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in folder.rglob("*.parquet")
+        if path.is_file()
     }
 
 
-def plan_by_hand(folder: Path, cell: Cell, *sizes: tuple[int, int]) -> None:
-    home = folder / cell.fingerprint(SEED)
-    home.mkdir(parents=True, exist_ok=True)
-    save_plan(home, Plan(sizes))
+def part_of(folder: Path, first: int) -> Path:
+    [path] = folder.rglob(f"{first:09d}-*.parquet")
+    return path
 
 
-@pytest.mark.parametrize("workers", [1, 2, 7])
+@pytest.mark.parametrize("workers", [1, 3])
 def test_the_same_bits_on_any_number_of_workers_and_beside_a_cell_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
@@ -64,30 +64,42 @@ def test_the_same_bits_on_any_number_of_workers_and_beside_a_cell_that_fails(
         load_cell(tmp_path, bad, SEED)
 
 
-@pytest.mark.parametrize("sizes", [[(1, 60)], [(60, 1)], [(7, 1), (13, 3), (11, 1), (1, 3)]])
-def test_the_same_bits_in_any_chunking(tmp_path: Path, sizes: list[tuple[int, int]]) -> None:
-    for cell in CELLS:
-        plan_by_hand(tmp_path, cell, *sizes)
-    report = run_chunks(CELLS, SEED, tmp_path)
-    assert report.computed == 2 * len(list(Plan(tuple(sizes)).chunks(60)))
-    assert all(holds_the_same_bits(tmp_path, cell) for cell in CELLS)
+@pytest.mark.parametrize("sizes", [[7], [60], [7, 1, 13, 11, 1]])
+def test_the_same_bits_in_any_chunking(tmp_path: Path, sizes: list[int]) -> None:
+    with chunks_of(*sizes):
+        run_chunks([apsee()], SEED, tmp_path)
+    assert len(landed(tmp_path)) == {7: 9, 60: 1}[sizes[0]] if len(sizes) == 1 else 32
+    assert holds_the_same_bits(tmp_path, apsee())
+
+
+def test_without_a_folder_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = [*CELLS, apsee(trials=20, key="fewer")]
+    with chunks_of(7):
+        runs = run_cells(cells, SEED)
+    assert all(same_bits(runs[cell.key], whole(cell)) for cell in cells)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(SweepError, match="chunks failed; the first: impossible"):
+        run_cells([impossible()], SEED)
 
 
 def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     cell = apsee()
-    plan_by_hand(tmp_path, cell, (6, 10))
     calls = itertools.count()
 
     def interrupt(progress: Progress) -> None:
         if next(calls) == 4:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with chunks_of(6), pytest.raises(KeyboardInterrupt):
         run_chunks([cell], SEED, tmp_path, progress=interrupt)
     before = landed(tmp_path)
     assert len(before) == 4
-    report = run_chunks([cell], SEED, tmp_path)
-    assert (report.computed, report.reused) == (6, 4)
+    with chunks_of(12):
+        report = run_chunks([cell], SEED, tmp_path)
+    assert (report.computed, report.reused) == (3, 4)
     after = landed(tmp_path)
     assert {path: after[path] for path in before} == before
     assert holds_the_same_bits(tmp_path, cell)
@@ -96,19 +108,21 @@ def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.part"))
 
 
-def test_a_damaged_chunk_alone_is_computed_again(tmp_path: Path) -> None:
+def test_a_damaged_part_alone_is_computed_again(tmp_path: Path) -> None:
     cell = apsee()
-    plan_by_hand(tmp_path, cell, (20, 3))
-    run_chunks([cell], SEED, tmp_path)
+    with chunks_of(20):
+        run_chunks([cell], SEED, tmp_path)
     before = landed(tmp_path)
-    victim = chunk_path(tmp_path, cell, SEED, 20, 20)
+    victim = part_of(tmp_path, 20)
     victim.write_bytes(victim.read_bytes()[:-50])
-    with pytest.raises(SweepError, match="trials 20 to 39"):
+    with pytest.raises(SweepError, match="trials from 20 on are missing or damaged"):
         load_cell(tmp_path, cell, SEED)
-    report = run_chunks([cell], SEED, tmp_path)
+    with chunks_of(20):
+        report = run_chunks([cell], SEED, tmp_path)
     assert (report.computed, report.reused) == (1, 2)
     after = landed(tmp_path)
-    assert [path for path in before if before[path] != after[path]] == [str(victim)]
+    assert [path for path in before if before[path] != after.get(path)] == [str(victim)]
+    assert len(after) == 3
     assert holds_the_same_bits(tmp_path, cell)
 
 
@@ -137,39 +151,27 @@ def test_cells_of_one_configuration_share_their_trials(tmp_path: Path) -> None:
 
 
 def test_progress_only_grows_and_ends_at_the_total(tmp_path: Path) -> None:
-    for cell in CELLS:
-        plan_by_hand(tmp_path, cell, (10, 6))
     seen: list[Progress] = []
-    run_chunks(CELLS, SEED, tmp_path, progress=seen.append)
+    with chunks_of(10):
+        run_chunks(CELLS, SEED, tmp_path, progress=seen.append)
     assert len(seen) == 13
-    assert all(one.done < two.done for one, two in itertools.pairwise(seen))
-    assert {one.total for one in seen} == {60 * 300 + 60 * 200}
+    assert all(before.done < after.done for before, after in itertools.pairwise(seen))
+    assert {state.total for state in seen} == {60 * 300 + 60 * 200}
     assert (seen[0].done, seen[0].seconds_left) == (0, None)
-    assert all(one.seconds_left is not None and one.seconds_left > 0 for one in seen[1:-1])
+    assert all(state.seconds_left is not None and state.seconds_left > 0 for state in seen[1:-1])
     assert (seen[-1].done, seen[-1].seconds_left) == (seen[-1].total, 0.0)
     assert seen[-1].cells == {"apsee": (60, 60), "lints": (60, 60)}
 
 
 def test_chunks_come_in_the_order_of_trials(tmp_path: Path) -> None:
     cell = apsee()
-    plan_by_hand(tmp_path, cell, (25, 2), (10, 1))
-    run_chunks([cell], SEED, tmp_path)
+    with chunks_of(25):
+        run_chunks([cell], SEED, tmp_path)
     parts = list(iter_chunks(tmp_path, cell, SEED))
     assert [first for first, _ in parts] == [0, 25, 50]
     assert same_bits(parts[1][1], cell.simulate(SEED, 25, 25))
-    with pytest.raises(SweepError, match="trials 0 to 59"):
+    with pytest.raises(SweepError, match="trials from 0 on"):
         list(iter_chunks(tmp_path, cell, SEED + 1))
-
-
-def test_a_plan_that_cannot_be_read_is_made_anew(tmp_path: Path) -> None:
-    cell = apsee()
-    run_chunks([cell], SEED, tmp_path)
-    home = tmp_path / cell.fingerprint(SEED)
-    for damage in ("", "{", "[]", json.dumps({"format": 99}), '{"format": 1, "sizes": [[0, 1]]}'):
-        (home / "plan.json").write_text(damage)
-        assert load_plan(home) == Plan()
-    run_chunks([cell], SEED, tmp_path)
-    assert same_bits(load_cell(tmp_path, cell, SEED), whole(cell))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 100])
@@ -192,7 +194,7 @@ def test_chunks_take_as_long_as_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert [chunk_size(Cost(0.0, 0.1), 10_000, 2, wanted) for wanted in (1.0, 30.0)] == [9, 299]
-    monkeypatch.setattr(work, "measure_cost", lambda cell, seed: (Cost(0.0, 1.0), True))
+    monkeypatch.setattr(chunking, "measure_cost", lambda cell, seed: (Cost(0.0, 1.0), True))
     cell = lints(trials=12, horizon=40)
     for seconds, chunks in ((1.0, 12), (2.5, 6), (60.0, 4)):
         folder = tmp_path / str(chunks)
@@ -202,9 +204,21 @@ def test_chunks_take_as_long_as_is_asked_for(
         run_chunks([cell], SEED, tmp_path, chunk_seconds=0.0)
 
 
-def test_a_plan_grows_at_its_end_only() -> None:
-    plan = Plan(((3, 2),)).extended(20, 5)
-    assert list(plan.chunks(20)) == [(0, 3), (3, 3), (6, 5), (11, 5), (16, 4)]
-    assert list(plan.chunks(4)) == [(0, 3), (3, 3)]
-    assert list(Plan().extended(20, 5, limit=2).chunks(20)) == [(0, 5), (5, 5)]
-    assert list(Plan().extended(7, 5, limit=2).chunks(20)) == [(0, 5), (5, 2)]
+def taken(landed: list[tuple[int, int, float]], workers: int = 2) -> list[tuple[int, int]]:
+    """Return the chunks that are cut at first, of 20 trials."""
+    trials = Chunking([lints(trials=20)], SEED, 1.0, landed)
+    chunks = []
+    while (chunk := trials.take(workers)) is not None:
+        chunks.append(chunk)
+    return chunks
+
+
+def test_what_is_missing_is_cut_and_nothing_else() -> None:
+    with chunks_of(5):
+        assert taken([]) == [(0, 5), (5, 5), (10, 5), (15, 5)]
+        assert taken([(0, 3, 0.1), (9, 2, 0.1)]) == [(3, 5), (8, 1), (11, 5), (16, 4)]
+        assert taken([(0, 30, 0.1)]) == []
+    # A guess goes to each worker once: what it takes tells the size of the others.
+    with chunks_of(5, 5):
+        assert taken([]) == [(0, 5), (5, 5)]
+        assert taken([(0, 3, 0.1)]) == [(3, 5), (8, 5), (13, 5), (18, 2)]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from sparsebandits.sweeps.plans import Plan, save_plan
 from tests.sweeps.driver import CELL, CHUNKS
 from tests.sweeps.processes import (
     PATIENCE,
@@ -30,14 +29,7 @@ FEW = 4
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return planned(tmp_path / "sweep")
-
-
-def planned(folder: Path) -> Path:
-    home = folder / CELL.fingerprint(SEED)
-    home.mkdir(parents=True)
-    save_plan(home, Plan(((2, CHUNKS),)))
-    return folder
+    return tmp_path / "sweep"
 
 
 def wait_for_chunks(folder: Path, process: subprocess.Popen[str], count: int = FEW) -> None:
@@ -121,8 +113,7 @@ def test_a_dead_scheduler_is_named_and_nothing_is_lost(folder: Path, tmp_path: P
     assert "--resume" in err
     assert err.count("\n") == 1
     assert FEW <= len(landed(folder)) < CHUNKS
-    with cluster(tmp_path / "two") as (address, _):
-        resumes(folder, "--cluster", address)
+    resumes(folder)
 
 
 def test_two_sweeps_do_not_share_a_folder(folder: Path) -> None:
@@ -153,7 +144,7 @@ def may_mount() -> bool:
 @pytest.mark.skipif(not may_mount(), reason="only root may mount a small file system")
 def test_a_full_disk_is_named_and_nothing_half_written_stays(tmp_path: Path) -> None:
     with mounted(tmp_path / "small", "size=120k") as place:
-        folder = planned(place / "sweep")
+        folder = place / "sweep"
         message = refusal(folder)
         count = len(landed(folder))
         assert 0 < count < CHUNKS
@@ -182,12 +173,12 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert "Not a directory" in message
 
 
-def test_truncated_and_damaged_chunks_alone_are_computed_again(folder: Path) -> None:
+def test_truncated_and_damaged_parts_alone_are_computed_again(folder: Path) -> None:
     with started(*driver(folder)) as process:
         wait_for_chunks(folder, process)
         process.kill()
         process.communicate(timeout=PATIENCE)
-    first, second, third, *_ = sorted(folder.rglob("*.chunk"))
+    first, second, third, *_ = sorted(Path(path) for path in landed(folder))
     first.write_bytes(first.read_bytes()[:500])
     content = bytearray(second.read_bytes())
     content[len(content) // 2] ^= 1
@@ -197,7 +188,7 @@ def test_truncated_and_damaged_chunks_alone_are_computed_again(folder: Path) -> 
     report = finish(folder)
     assert report["reused"] == len(before) - 3
     after = landed(folder)
-    changed = {path for path in before if before[path] != after[path]}
+    changed = {path for path in before if before[path] != after.get(path)}
     assert changed == {str(first), str(second), str(third)}
     assert holds_the_same_bits(folder, CELL)
 
@@ -206,9 +197,8 @@ def test_no_scheduler_at_the_address_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sparsebandits.errors import SweepError
-    from sparsebandits.sweeps import cluster as on_cluster
-    from sparsebandits.sweeps import run_chunks
+    from sparsebandits.sweeps import executors, run_chunks
 
-    monkeypatch.setattr(on_cluster, "PATIENCE", 1.0)
+    monkeypatch.setattr(executors, "PATIENCE", 1.0)
     with pytest.raises(SweepError, match="No Dask scheduler answers at tcp://127"):
         run_chunks([CELL], SEED, tmp_path, cluster="tcp://127.0.0.1:1")

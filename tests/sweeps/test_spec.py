@@ -28,12 +28,13 @@ def line_of(text: str, part: str) -> int:
 
 def test_every_combination_is_a_cell_with_a_name(tmp_path: Path) -> None:
     sweep = read_sweep(write(tmp_path))
-    keys = [one.key for one in sweep.cells]
+    keys = [cell.key for cell in sweep.cells]
     assert len(keys) == len(set(keys)) == 2 * 2 * 2 * 2
     assert keys[0] == "sparse-thompson/l1.5-ball/d=4/H=1/sigma=0.1"
     assert keys[-1] == "literal/unit box/d=6/H=3/sigma=0.1"
     last = sweep.cells[-1]
     assert last.columns == {
+        "cell": keys[-1],
         "policy": "literal",
         "environment": "unit box",
         "sparsity": 3,
@@ -41,18 +42,18 @@ def test_every_combination_is_a_cell_with_a_name(tmp_path: Path) -> None:
         "horizon": 120,
         "sigma": 0.1,
     }
-    box = last.cell.environment.action_set
+    box = last.environment.action_set
     assert box == sb.Box(np.zeros(6), np.ones(6))
-    assert last.cell.environment.noise == sb.Rademacher(0.1)
-    assert isinstance(last.cell.policy, sb.APSEE)
-    assert (last.cell.policy.sigma, last.cell.policy.sparsity) == (0.1, 3)
-    assert (last.cell.trials, last.cell.points, sweep.seed) == (7, 12, 5)
+    assert last.environment.noise == sb.Rademacher(0.1)
+    assert isinstance(last.policy, sb.APSEE)
+    assert (last.policy.sigma, last.policy.sparsity) == (0.1, 3)
+    assert (last.trials, last.points, sweep.seed) == (7, 12, 5)
 
 
 def test_checkpoints_are_recorded_where_the_horizon_reaches() -> None:
     axes = {"dim": [4], "sparsity": [1], "horizon": [100, 500]}
     sweep = read_sweep(small(horizon=None, sigma=0.1, axes=axes, checkpoints=[333, 77]))
-    assert {(one.cell.horizon, one.cell.checkpoints) for one in sweep.cells} == {
+    assert {(cell.horizon, cell.checkpoints) for cell in sweep.cells} == {
         (100, (77,)),
         (500, (333, 77)),
     }
@@ -159,7 +160,7 @@ def test_the_impossible_is_skipped_if_asked() -> None:
     policies = [{"kind": "lin-ts"}, {"kind": "csar"}]
     axes = {"dim": [4], "sparsity": [1, 5]}
     sweep = read_sweep(small(policies=policies, axes=axes, sigma=0.1, skip_impossible=True))
-    assert [one.key for one in sweep.cells] == [
+    assert [cell.key for cell in sweep.cells] == [
         "lin-ts/l1.5-ball/d=4/H=1",
         "lin-ts/unit box/d=4/H=1",
         "csar/unit box/d=4/H=1",
@@ -174,10 +175,10 @@ def test_a_policy_is_told_the_horizon_of_its_cell() -> None:
     policies = [{"kind": "explore-then-commit"}, {"kind": "estc"}]
     axes = {"dim": [4], "sparsity": [1], "horizon": [9, 90]}
     sweep = read_sweep(small(policies=policies, horizon=None, sigma=0.1, axes=axes))
-    told = [getattr(one.cell.policy, "horizon", None) for one in sweep.cells]
-    assert told == [one.cell.horizon for one in sweep.cells]
+    told = [getattr(cell.policy, "horizon", None) for cell in sweep.cells]
+    assert told == [cell.horizon for cell in sweep.cells]
     own = read_sweep(small(policies=[{"kind": "estc", "exploration_steps": 20}]))
-    assert getattr(own.cells[0].cell.policy, "horizon", 0) is None
+    assert getattr(own.cells[0].policy, "horizon", 0) is None
 
 
 def test_no_sigma_is_known_where_there_is_none() -> None:
@@ -219,7 +220,7 @@ def test_sets_with_their_own_size_and_sets_that_move() -> None:
             "environments": [{**one, "theta_star": THETA} for one in environments],
         }
     )
-    assert [one.cell.environment.dim for one in sweep.cells] == [3, 2, 2, 4]
+    assert [cell.environment.dim for cell in sweep.cells] == [3, 2, 2, 4]
     assert sweep.cells[0].key == "sparse-thompson/cube"
     assert read_sweep(sweep.configuration).digest == sweep.digest
     grown = read_sweep(
@@ -237,7 +238,7 @@ def test_sets_with_their_own_size_and_sets_that_move() -> None:
             ],
         }
     )
-    assert grown.cells[0].cell.environment.dim == 5
+    assert grown.cells[0].environment.dim == 5
 
 
 @pytest.mark.parametrize(

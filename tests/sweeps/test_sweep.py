@@ -2,8 +2,8 @@
 
 import importlib
 import json
-import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from sparsebandits.errors import SweepError
-from sparsebandits.simulation import Run
-from sparsebandits.sweeps.engine import load_cell
+from sparsebandits.sweeps.engine import Progress, load_cell
 from sparsebandits.sweeps.files import only_writer
-from sparsebandits.sweeps.folder import CHUNKS, SweepResult, bring_up_to_date, sweep
-from sparsebandits.sweeps.ledger import Progress
+from sparsebandits.sweeps.folder import SweepResult, landed_runs, sweep
 from sparsebandits.sweeps.manifest import read_manifest
 from sparsebandits.sweeps.spec import read_sweep
+from tests.sweeps.small_cells import chunks_of, same_bits
 from tests.sweeps.small_sweep import small
 
 # Untyped: imported by name, so that mypy takes them as they are.
@@ -44,8 +43,10 @@ def rows(path: Path) -> dict[str, list[Any]]:
     return columns
 
 
-def content(folder: Path) -> list[dict[str, list[Any]]]:
-    return [rows(folder / name) for name in ("steps.parquet", "trials.parquet")]
+def content(folder: Path) -> list[dict[str, Any]]:
+    """Return the rows in an order that does not depend on the parts they are in."""
+    table: list[dict[str, Any]] = parquet.read_table(folder / "steps.parquet").to_pylist()
+    return sorted(table, key=lambda row: (row["cell"], row["trial"], row["step"]))
 
 
 def same(values: list[Any], wanted: np.ndarray[Any, Any]) -> bool:
@@ -54,25 +55,23 @@ def same(values: list[Any], wanted: np.ndarray[Any, Any]) -> bool:
     return found.tobytes() == wanted.tobytes()
 
 
-def test_the_tables_are_the_runs_bit_for_bit(done: SweepResult) -> None:
-    steps, trials = rows(done.steps), rows(done.trials)
-    for one in done.sweep.cells:
-        run: Run = load_cell(done.folder / CHUNKS, one.cell, done.sweep.seed)
-        alone = one.cell.simulate(done.sweep.seed, 0, one.cell.trials)
-        here = [i for i, key in enumerate(steps["cell"]) if key == one.key]
+def test_the_table_is_the_runs_bit_for_bit(done: SweepResult) -> None:
+    steps = rows(done.steps)
+    for cell in done.sweep.cells:
+        alone = cell.simulate(done.sweep.seed, 0, cell.trials)
+        assert same_bits(load_cell(done.folder, cell, done.sweep.seed), alone)
+        here = [i for i, key in enumerate(steps["cell"]) if key == cell.key]
         for name in ("regret", "theta_error", "optimal_share", "overlap"):
-            column = [steps[name][i] for i in here]
-            assert same(column, getattr(run, name).reshape(-1)), name
-            assert same(column, getattr(alone, name).reshape(-1)), name
-        assert [steps["step"][i] for i in here] == run.steps.tolist() * 7
-        assert [steps["trial"][i] for i in here] == np.repeat(range(7), run.steps.size).tolist()
-        there = [i for i, key in enumerate(trials["cell"]) if key == one.key]
-        assert [trials["trial"][i] for i in there] == list(range(7))
+            assert same([steps[name][i] for i in here], getattr(alone, name).reshape(-1)), name
         for name in ("locked_at", "support_correct", "optimum"):
-            assert same([trials[name][i] for i in there], getattr(run, name)), name
-        assert same([trials["regret"][i] for i in there], run.regret[:, -1])
-        for name, value in one.columns.items():
-            assert {steps[name][i] for i in here} == {trials[name][i] for i in there} == {value}
+            wanted = np.repeat(getattr(alone, name), alone.steps.size)
+            assert same([steps[name][i] for i in here], wanted), name
+        assert [steps["step"][i] for i in here] == alone.steps.tolist() * 7
+        assert [steps["trial"][i] for i in here] == np.repeat(range(7), alone.steps.size).tolist()
+        last = here[alone.steps.size - 1 :: alone.steps.size]
+        assert [steps["theta_star"][i] for i in last] == alone.theta_star.tolist()
+        for name, value in cell.columns.items():
+            assert {steps[name][i] for i in here} == {value}
 
 
 def test_pandas_polars_and_duckdb_read_them(done: SweepResult) -> None:
@@ -99,7 +98,7 @@ def test_the_page_of_the_documentation_is_true(
     [text] = [code for kind, code in blocks if kind == "toml"]
     planned = read_sweep(write(tmp_path / "whole.toml", text))
     assert len(planned.cells) + len(planned.skipped) == 2 * 2 * 2 * 2 * 3
-    assert {one.key.split("/")[0] for one in planned.skipped} == {"csar"}
+    assert {item.key.split("/")[0] for item in planned.skipped} == {"csar"}
     # The same file, only smaller.
     short = text.replace("trials = 100", "trials = 3").replace("horizon = 2000", "horizon = 40")
     for axis, less in (
@@ -136,7 +135,7 @@ def test_the_manifest_says_what_was_run(done: SweepResult) -> None:
     assert manifest["digest"] == done.sweep.digest
     assert set(manifest["versions"]) == {"sparsebandits", "numpy", "python"}
     assert manifest["started"] <= manifest["ended"]
-    assert [entry["key"] for entry in manifest["cells"]] == [one.key for one in done.sweep.cells]
+    assert [entry["key"] for entry in manifest["cells"]] == [cell.key for cell in done.sweep.cells]
     assert all(entry["trials_done"] == 7 and entry["seconds"] > 0 for entry in manifest["cells"])
     assert (manifest["failures"], manifest["skipped"]) == ([], [])
 
@@ -144,7 +143,7 @@ def test_the_manifest_says_what_was_run(done: SweepResult) -> None:
 def test_going_on_computes_what_is_missing_and_nothing_else(tmp_path: Path) -> None:
     first = sweep(few(), tmp_path / "a")
     before = content(first.folder)
-    lost = sorted((first.folder / CHUNKS).rglob("*.chunk"))[3]
+    lost = sorted(first.steps.glob("*/*.parquet"))[3]
     lost.unlink()
     seen: list[Progress] = []
     again = sweep(few(), tmp_path / "a", resume=True, progress=seen.append)
@@ -168,11 +167,11 @@ def test_what_has_landed_of_an_interrupted_sweep_can_be_read(tmp_path: Path) -> 
     manifest = read_manifest(tmp_path / "a")
     assert manifest["ended"] is None
     assert manifest["sessions"][-1]["outcome"] == "stopped by KeyboardInterrupt"
-    assert not (tmp_path / "a" / "steps.parquet").exists()
-    partly = bring_up_to_date(tmp_path / "a")
-    landed = sum(entry["trials_done"] for entry in partly["cells"])
-    assert 0 < landed < 7 * len(partly["cells"])
-    assert len(rows(tmp_path / "a" / "trials.parquet")["trial"]) == landed
+    landed = {key: first + run.trials for key, first, run in landed_runs(tmp_path / "a")}
+    assert 0 < sum(landed.values()) < 7 * len(manifest["cells"])
+    assert set(rows(tmp_path / "a" / "steps.parquet")["cell"]) == set(landed)
+    [only] = {key for key, _, _ in landed_runs(tmp_path / "a", next(iter(landed)))}
+    assert only in landed
     finished = sweep(few(), tmp_path / "a", resume=True)
     assert content(finished.folder) == content(sweep(few(), tmp_path / "b").folder)
 
@@ -225,12 +224,12 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "busy").mkdir()
     with only_writer(tmp_path / "busy"), pytest.raises(SweepError, match="in use by process"):
         sweep(tiny, tmp_path / "busy")
-    # A table that cannot take its place.
+    # A part that has no place.
     (tmp_path / "full").mkdir()
     sweep(tiny, tmp_path / "full")
-    os.unlink(tmp_path / "full" / "steps.parquet")
-    (tmp_path / "full" / "steps.parquet").mkdir()
-    with pytest.raises(SweepError, match=r"steps\.parquet"):
+    shutil.rmtree(tmp_path / "full" / "steps.parquet")
+    (tmp_path / "full" / "steps.parquet").touch()
+    with pytest.raises(SweepError, match=r"Could not write .*steps\.parquet"):
         sweep(tiny, tmp_path / "full", resume=True)
     assert not list((tmp_path / "full").glob("*.part"))
 
@@ -246,10 +245,22 @@ def test_a_cell_that_fails_stops_no_other(tmp_path: Path) -> None:
         sparsity=1,
         sigma=0.1,
     )
-    done = sweep(configuration, tmp_path / "a")
+    with chunks_of(1):
+        done = sweep(configuration, tmp_path / "a")
     [failure] = done.failures
     assert failure["key"] == "apsee/alternating/d=3"
     assert "is outside the set" in failure["error"]
     assert failure["configuration"]["policy"] == {"kind": "apsee", "sigma": "known"}
-    assert set(rows(done.trials)["cell"]) == {"sparse-thompson/alternating/d=3"}
+    assert set(rows(done.steps)["cell"]) == {"sparse-thompson/alternating/d=3"}
     assert read_manifest(done.folder)["failures"] == [failure]
+    # The trials of that cell that do not fail are kept, apart from the results.
+    [kept] = (done.folder / "failed").iterdir()
+    parts = sorted(path.name for path in kept.iterdir())
+    assert 0 < len(parts) < 7
+    assert {key for key, _, _ in landed_runs(done.folder)} == {"sparse-thompson/alternating/d=3"}
+    with chunks_of(1):
+        again = sweep(configuration, tmp_path / "a", resume=True)
+    assert (again.computed, again.reused) == (0, 7 + len(parts))
+    assert again.failures == done.failures
+    assert sorted(path.name for path in kept.iterdir()) == parts
+    assert len(repr(again)) < 1000

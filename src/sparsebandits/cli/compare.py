@@ -1,23 +1,26 @@
 """``sparsebandits compare``: any policies on any environment, on the same theta* and noise."""
 
-import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from sparsebandits.cli.policy_option import read_policy
 from sparsebandits.cli.problem_file import read_problem
+from sparsebandits.cli.text_tables import open_console, print_table
+from sparsebandits.descriptions import nearest
 from sparsebandits.environments import LinearEnvironment, environment_from_dict
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
+from sparsebandits.policies.reader import read_policy
+from sparsebandits.validation import as_integer
 
 if TYPE_CHECKING:
     from sparsebandits.comparison.compare import Comparison
-    from sparsebandits.comparison.tables import Table
+    from sparsebandits.comparison.field import Field
+    from sparsebandits.comparison.scenarios import Scenario
 
 _ENVIRONMENT = ("action_set", "action_sets", "theta_star", "noise", "names", "delay")
 _HORIZON, _TRIALS = 2_000, 20
@@ -41,20 +44,9 @@ An environment in TOML (JSON has the same keys):
 Policies: {", ".join(list(POLICIES)[:6])},
   {", ".join(list(POLICIES)[6:])}
 References, which see more than a learner does: {", ".join(REFERENCES)}
-Keys are those of the Python class: --policy lin-ts:scale=0.7,ridge=0.1
+Keys are those of the Python class: --policy lin-ts:scale=0.7,ridge=0.1; sigma=known tells a policy
+  the sub-Gaussian sigma of the noise.
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Setting:
-    """What is played: from a scenario or from a file."""
-
-    title: str
-    environment: LinearEnvironment
-    sparsity: int
-    horizon: int
-    trials: int
-    scenario: str | None = None
 
 
 @click.command(epilog=_EXAMPLE)
@@ -94,106 +86,103 @@ def compare(
     if as_list:
         _list(as_json)
         return
-    setting = _setting(file, scenario, horizon, trials)
+    setting = _setting(file, scenario)
+    steps = as_integer("horizon", setting.horizons[0] if horizon is None else horizon, minimum=1)
+    count = setting.trials if trials is None else trials
     if out is not None:
         from sparsebandits.plotting.draw import figure_format
 
         figure_format(out)
-    chosen, left_out = _policies(policies, setting)
-    found = _run(chosen, left_out, setting, seed, workers)
+    field = named_policies(policies, setting, steps) if policies else setting.field(steps)
+    comparison = replace(
+        _run(field.policies, setting.environment(), steps, count, seed, workers),
+        left_out=field.left_out,
+    )
+    title = f"{setting.name}: {setting.about}" if file is None else setting.name
     if out is not None:
         from sparsebandits.plotting.draw import save
+        from sparsebandits.plotting.regret_curves import comparison_figure
 
-        save(found.figure(title=setting.title), out)
+        save(comparison_figure(comparison, title=title), out)
     if as_json:
-        click.echo(json.dumps({"scenario": setting.scenario, **found.to_dict()}))
+        name = setting.name if file is None else None
+        click.echo(json.dumps({"scenario": name, **comparison.to_dict()}))
         return
-    _print(found.table(setting.title), found, out)
+    console = open_console(_WIDTH)
+    print_table(console, comparison.table(title), bold=comparison.reference)
+    for label, reason in field.left_out.items():
+        console.print(f"- Left out: {label}: {reason}")
+    if out is not None:
+        console.print(f"Figure: {out}")
 
 
 # ---------------------------------------------------------------------- what is played
 
 
-def _setting(
-    file: Path | None, scenario: str | None, horizon: int | None, trials: int | None
-) -> _Setting:
-    if file is not None and scenario is not None:
-        raise InvalidValueError(f"Give a file or a scenario, got {file} and --scenario {scenario}.")
-    if file is not None:
-        return _from_file(file, horizon, trials)
+def _setting(file: Path | None, name: str | None) -> "Scenario":
     from sparsebandits.comparison.scenarios import SCENARIOS
 
-    name = scenario or _DEFAULT
+    if file is not None:
+        if name is not None:
+            raise InvalidValueError(f"Give a file or a scenario, got {file} and --scenario {name}.")
+        return _from_file(file)
+    name = name or _DEFAULT
     if name not in SCENARIOS:
-        close = difflib.get_close_matches(name, SCENARIOS, n=1, cutoff=0.5)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise InvalidValueError(f"Unknown scenario {name!r}.{hint} Known: {', '.join(SCENARIOS)}.")
-    one = SCENARIOS[name]
-    return _Setting(
-        title=f"{name}: {one.about}",
-        environment=one.environment(),
-        sparsity=one.sparsity,
-        horizon=one.horizons[0] if horizon is None else horizon,
-        trials=one.trials if trials is None else trials,
-        scenario=name,
-    )
+        raise InvalidValueError(f"Unknown scenario {name!r}; {nearest(name, SCENARIOS)}")
+    return SCENARIOS[name]
 
 
-def _from_file(file: Path, horizon: int | None, trials: int | None) -> _Setting:
+def _from_file(file: Path) -> "Scenario":
+    from sparsebandits.comparison.scenarios import Scenario
+
     data = read_problem(file)
     keys = ("sparsity", "horizon", "trials", *_ENVIRONMENT)
-    unknown = sorted(set(data) - set(keys))
-    if unknown:
-        raise InvalidValueError(f"{file} has the unknown key {unknown[0]!r}; known: {keys}.")
-    if "theta_star" not in data or not {"action_set", "action_sets"} & set(data):
-        missing = "theta_star" if "theta_star" not in data else "action_set"
+    for key in data:
+        if key not in keys:
+            raise InvalidValueError(f"{file} has the unknown key {key!r}; {nearest(key, keys)}")
+    needed = {"theta_star", "sparsity", "action_sets" if "action_sets" in data else "action_set"}
+    if missing := sorted(needed - set(data)):
         raise InvalidValueError(
-            f"{file} lacks the key {missing!r}; see sparsebandits compare --help."
+            f"{file} lacks the key {missing[0]!r}; see sparsebandits compare --help."
         )
-    if "sparsity" not in data:
-        raise InvalidValueError(f"{file} lacks the key 'sparsity': the most non-zeros allowed.")
     environment = environment_from_dict({key: data[key] for key in _ENVIRONMENT if key in data})
-    return _Setting(
-        title=file.name,
-        environment=environment,
+    return Scenario(
+        name=file.name,
+        about="from a file",
+        environment=lambda: environment,
         sparsity=data["sparsity"],
-        horizon=data.get("horizon", _HORIZON) if horizon is None else horizon,
-        trials=data.get("trials", _TRIALS) if trials is None else trials,
+        horizons=(data.get("horizon", _HORIZON),),
+        trials=data.get("trials", _TRIALS),
     )
 
 
-def _policies(
-    texts: tuple[str, ...], setting: _Setting
-) -> tuple[dict[str, Policy], Mapping[str, str]]:
-    from sparsebandits.comparison.scenarios import SCENARIOS, field_of
-    from sparsebandits.validation import as_integer
+def named_policies(texts: tuple[str, ...], setting: "Scenario", horizon: int) -> "Field":
+    """Build the policies that the options name."""
+    from sparsebandits.comparison.field import Field
 
-    horizon = as_integer("horizon", setting.horizon, minimum=1)
-    if texts:
-        repeated = sorted({text for text in texts if texts.count(text) > 1})
-        if repeated:
-            raise InvalidValueError(f"--policy {repeated[0]} is given twice; once is enough.")
-        made = {
-            text: read_policy(text, setting.environment, setting.sparsity, horizon)
-            for text in texts
-        }
-        return made, {}
-    if setting.scenario is not None:
-        field = SCENARIOS[setting.scenario].field(horizon)
-    else:
-        field = field_of(setting.environment, setting.sparsity, horizon)
-    return field.policies, field.left_out
+    policies: dict[str, Policy] = {}
+    environment = setting.environment()
+    for text in texts:
+        if text in policies:
+            raise InvalidValueError(f"--policy {text} is given twice; once is enough.")
+        policies[text] = read_policy(
+            text,
+            action_set=environment.action_set,
+            sparsity=setting.sparsity,
+            horizon=horizon,
+            sigma=environment.sigma,
+        )
+    return Field(policies=policies, left_out={})
 
 
 def _run(
-    policies: dict[str, Policy],
-    left_out: Mapping[str, str],
-    setting: _Setting,
+    policies: Mapping[str, Policy],
+    environment: LinearEnvironment,
+    horizon: int,
+    trials: int,
     seed: int,
     workers: int,
 ) -> "Comparison":
-    from dataclasses import replace
-
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -210,80 +199,35 @@ def _run(
             bars.update(bar, completed=float(done), total=float(total))
 
         try:
-            found = run(
-                policies,
-                setting.environment,
-                setting.horizon,
-                setting.trials,
-                seed,
-                workers=workers,
-                progress=show,
-            )
+            return run(policies, environment, horizon, trials, seed, workers=workers, progress=show)
         except KeyboardInterrupt:
             raise KeyboardInterrupt("Nothing was written.") from None
-    return replace(found, left_out=left_out)
-
-
-# ---------------------------------------------------------------------- what a person reads
-
-
-def _print(table: "Table", found: "Comparison", out: Path | None) -> None:
-    from rich.console import Console
-    from rich.table import Table as Grid
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
-    grid = Grid(title=table.title, title_justify="left", box=None, pad_edge=False)
-    grid.padding = (0, 1, 0, 0)
-    for number, heading in enumerate(table.headings):
-        grid.add_column(heading, justify="left" if number < table.words else "right")
-    for row in table.rows:
-        style = "bold" if row[0] == found.reference else None
-        grid.add_row(*row, style=style)
-    console.print(grid)
-    console.print()
-    for note in table.notes:
-        console.print(f"- {note}")
-    for label, why in found.left_out.items():
-        console.print(f"- Left out: {label}: {why}")
-    if out is not None:
-        console.print(f"Figure: {out}")
 
 
 def _list(as_json: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table as Grid
-
     from sparsebandits.comparison.scenarios import SCENARIOS
+    from sparsebandits.comparison.text_table import TextTable
 
+    records = [
+        {
+            "name": scenario.name,
+            "about": scenario.about,
+            "dim": scenario.environment().dim,
+            "sparsity": scenario.sparsity,
+            "horizons": list(scenario.horizons),
+            "trials": scenario.trials,
+        }
+        for scenario in SCENARIOS.values()
+    ]
     if as_json:
-        records: list[dict[str, Any]] = [
-            {
-                "name": one.name,
-                "about": one.about,
-                "dim": one.environment().dim,
-                "sparsity": one.sparsity,
-                "horizons": list(one.horizons),
-                "trials": one.trials,
-            }
-            for one in SCENARIOS.values()
-        ]
         click.echo(json.dumps(records))
         return
-    grid = Grid(box=None, pad_edge=False)
-    for heading in ("scenario", "what", "d", "H", "T", "trials"):
-        grid.add_column(heading, justify="left" if heading in ("scenario", "what") else "right")
-    for one in SCENARIOS.values():
-        grid.add_row(
-            one.name,
-            one.about,
-            str(one.environment().dim),
-            str(one.sparsity),
-            ", ".join(f"{horizon:,}" for horizon in one.horizons),
-            str(one.trials),
+    headings = ("scenario", "what", "d", "H", "T", "trials")
+    rows = tuple(
+        tuple(
+            ", ".join(f"{step:,}" for step in value) if isinstance(value, list) else str(value)
+            for value in record.values()
         )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
-    console.print(grid)
+        for record in records
+    )
+    print_table(open_console(_WIDTH), TextTable(title="", headings=headings, rows=rows))

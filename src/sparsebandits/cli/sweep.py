@@ -109,12 +109,11 @@ def _record(done: "SweepResult") -> dict[str, Any]:
     return {
         "folder": str(done.folder),
         "steps": str(done.steps),
-        "trials": str(done.trials),
-        "cells": [one.key for one in done.sweep.cells],
+        "cells": [cell.key for cell in done.sweep.cells],
         "computed_chunks": done.computed,
         "reused_chunks": done.reused,
         "failures": list(done.failures),
-        "skipped": [{"key": one.key, "reason": one.reason} for one in done.sweep.skipped],
+        "skipped": [{"key": item.key, "reason": item.reason} for item in done.sweep.skipped],
         "seconds": done.seconds,
     }
 
@@ -127,8 +126,8 @@ def _print(done: "SweepResult") -> None:
     )
     if done.sweep.skipped:
         click.echo(f"Skipped as impossible: {len(done.sweep.skipped)}")
-        for one in done.sweep.skipped:
-            click.echo(f"  {one.key}: {one.reason}")
+        for item in done.sweep.skipped:
+            click.echo(f"  {item.key}: {item.reason}")
     for failure in done.failures:
         click.echo(f"FAILED {failure['key']}, from trial {failure['first_trial']} on")
         click.echo(f"  {failure['error']}")

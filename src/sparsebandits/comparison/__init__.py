@@ -1,1 +1,1 @@
-"""Policies side by side: the field, the scenarios, one comparison."""
+"""Policies side by side: the field, the scenarios, and one comparison of runs or of a sweep."""

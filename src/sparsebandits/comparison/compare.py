@@ -1,20 +1,22 @@
 """Any policies on one environment: the same theta* and noise, differences trial by trial."""
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sparsebandits.comparison.entries import Entries, Entry, entry_of
 from sparsebandits.comparison.field import sees_more, told
-from sparsebandits.comparison.tables import Interval, Table, finite, number
+from sparsebandits.comparison.intervals import CONFIDENCE, finite
+from sparsebandits.comparison.text_table import TextTable, number
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.plotting.figure import Figure, Panel, Role, mean_series
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell, Progress, run_cells
-from sparsebandits.validation import FloatArray, as_integer, brief_repr, describe
+from sparsebandits.validation import as_integer, brief_repr, describe
 
 _USUAL = (2_000, 20_000)
 
@@ -24,67 +26,20 @@ TIMING = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Entry:
-    """What one policy gave.
-
-    Attributes
-    ----------
-    label, kind : str
-    told : tuple of str
-        What it was told beside X, H and its rewards.
-    sees : str or None
-        What a reference sees that no learner does.
-    trials : int
-    regret : dict of Interval
-        By checkpoint.
-    difference : dict of Interval
-        Its regret minus the reference policy's in the same trial, by checkpoint.
-    optimal_share : float
-        The share of all steps whose action uses exactly the benchmark's support.
-    theta_error : float
-        ||theta_hat - theta*||_2 at the end, mean over trials; nan where nothing is estimated.
-    microseconds : float
-        Wall time per decision.
-    """
-
-    label: str
-    kind: str
-    told: tuple[str, ...]
-    sees: str | None
-    trials: int
-    regret: dict[int, Interval]
-    difference: dict[int, Interval]
-    optimal_share: float
-    theta_error: float
-    microseconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe record."""
-        return {
-            "label": self.label,
-            "kind": self.kind,
-            "told": list(self.told),
-            "sees": self.sees,
-            "trials": self.trials,
-            "regret": {str(t): value.to_dict() for t, value in self.regret.items()},
-            "difference": {str(t): value.to_dict() for t, value in self.difference.items()},
-            "optimal_share": finite(self.optimal_share),
-            "theta_error": finite(self.theta_error),
-            "microseconds": finite(self.microseconds),
-        }
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Comparison(Entries):
     """The outcome of `compare`: one entry per policy, in the order given.
 
     Attributes
     ----------
     reference : str
         The label of the policy that differences are taken to.
-    runs : dict of Run
+    checkpoints : tuple of int
+        The steps that tables show; the last is the horizon.
+    runs : mapping of str to Run
         The simulations behind the entries.
+    left_out : mapping of str to str
+        Policies that cannot run in this environment, and why.
     """
 
     __repr__ = brief_repr
@@ -95,13 +50,8 @@ class Comparison:
     seed: int
     reference: str
     checkpoints: tuple[int, ...]
-    entries: tuple[Entry, ...]
     runs: Mapping[str, Run]
     left_out: Mapping[str, str] = field(default_factory=dict)
-
-    def entry(self, label: str) -> Entry:
-        """Return the entry with a label."""
-        return next(one for one in self.entries if one.label == label)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe record; times per decision are of this machine."""
@@ -112,34 +62,48 @@ class Comparison:
             "seed": self.seed,
             "reference": self.reference,
             "checkpoints": list(self.checkpoints),
-            "confidence": 0.95,
-            "policies": [entry.to_dict() for entry in self.entries],
+            "confidence": CONFIDENCE,
+            "policies": [self._record(entry) for entry in self.entries],
             "left_out": dict(self.left_out),
         }
 
-    def table(self, title: str = "") -> Table:
-        """Return regret at the checkpoints, paired difference at the end, support and time."""
-        last = self.checkpoints[-1]
-        headings = (
-            "policy",
-            "told",
-            *(f"R at {t:,}" for t in self.checkpoints),
-            "difference",
-            "on S*",
-            "µs",
-        )
-        rows = tuple(
-            (
-                entry.label,
-                ", ".join(entry.told),
-                *(entry.regret[t].text() for t in self.checkpoints),
-                "" if entry.label == self.reference else entry.difference[last].text(signed=True),
-                f"{entry.optimal_share:.0%}",
-                number(entry.microseconds),
+    def _record(self, entry: Entry) -> dict[str, Any]:
+        differences = {t: self.difference(entry.label, self.reference, t) for t in self.checkpoints}
+        return {
+            "label": entry.label,
+            "kind": entry.kind,
+            "told": list(entry.told),
+            "sees": entry.sees,
+            "trials": entry.trials,
+            "regret": {str(t): entry.regret[t].to_dict() for t in self.checkpoints},
+            "difference": {str(t): value.to_dict() for t, value in differences.items()},
+            "optimal_share": finite(entry.optimal_share),
+            "theta_error": finite(entry.theta_error),
+            "microseconds": finite(entry.microseconds),
+        }
+
+    def table(self, title: str = "") -> TextTable:
+        """Return regret at the checkpoints, difference at the end, support and time."""
+        headings = ("policy", "told", *(f"R at {t:,}" for t in self.checkpoints))
+        rows = []
+        for entry in self.entries:
+            gap = self.difference(entry.label, self.reference, self.horizon)
+            rows.append(
+                (
+                    entry.label,
+                    ", ".join(entry.told),
+                    *(entry.regret[t].text() for t in self.checkpoints),
+                    "" if entry.label == self.reference else gap.text(signed=True),
+                    f"{entry.optimal_share:.0%}",
+                    number(entry.microseconds),
+                )
             )
-            for entry in self.entries
+        return TextTable(
+            title=title,
+            headings=(*headings, "difference", "on S*", "µs"),
+            rows=tuple(rows),
+            notes=self.notes(),
         )
-        return Table(title=title, headings=headings, rows=rows, notes=self.notes())
 
     def notes(self) -> tuple[str, ...]:
         """Say how to read the table."""
@@ -160,48 +124,6 @@ class Comparison:
         if references:
             lines.append(f"References, not learners: {'; '.join(references)}.")
         return tuple(lines)
-
-    def figure(self, id: str = "compare", title: str = "Cumulative regret") -> Figure:  # noqa: A002
-        """Return the regret curves, mean and 95% band, on logarithmic axes."""
-        series = []
-        missing = []
-        for style, entry in enumerate(self.entries):
-            run = self.runs[entry.label]
-            if run.regret.mean(axis=0)[-1] <= 1e-9:
-                missing.append(entry.label)
-                continue
-            role: Role = "plain"
-            label = entry.label
-            if entry.label == self.reference:
-                role = "main"
-            elif entry.sees:
-                role, label = "reference", f"{label} (sees {entry.sees})"
-            shown = run.steps >= self.horizon / 1000  # before that all curves are one
-            series.append(
-                mean_series(
-                    run.steps[shown].astype(float), run.regret[:, shown], label, style, role=role
-                )
-            )
-        # Listed as the curves end, from the top down.
-        series.sort(key=lambda one: -float(one.y[-1]))
-        notes = [
-            f"Regret against the exact optimum; {self.trials} trials; seed {self.seed}; bands: "
-            "95% intervals of the mean",
-            "Grey: references that see more than a learner does",
-        ]
-        if missing:
-            notes.append(f"Regret 0, not on these axes: {', '.join(missing)}")
-        panel = Panel(
-            title=repr(self.environment.action_sets)
-            if not self.environment.action_sets.is_fixed
-            else repr(self.environment.action_set),
-            x_label="step T (log scale)",
-            y_label="regret (reward units, log scale)",
-            series=tuple(series),
-            x_log=True,
-            y_log=True,
-        )
-        return Figure(id=id, label="ours", title=title, panels=(panel,), notes=tuple(notes))
 
 
 def compare(
@@ -241,15 +163,14 @@ def compare(
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.comparison.compare import compare
     >>> ball = sb.LpBall(4)
     >>> env = sb.LinearEnvironment(action_set=ball, theta_star=sb.UniformCube())
     >>> policies = {
     ...     "LinTS": sb.LinTS(action_set=ball, sparsity=2),
     ...     "random": sb.RandomSparse(action_set=ball, sparsity=2),
     ... }
-    >>> found = compare(policies, env, horizon=200, trials=5)
-    >>> found.checkpoints, found.entry("random").difference[200].low > 0
+    >>> comparison = sb.compare(policies, env, horizon=200, trials=5)
+    >>> comparison.checkpoints, comparison.difference("random", "LinTS").low > 0
     ((20, 200), True)
     """
     first = _check(policies, reference)
@@ -262,12 +183,8 @@ def compare(
 
     seed = as_integer("seed", seed, minimum=0)
     workers = as_integer("workers", workers, minimum=1)
-    if cache is None:
-        with tempfile.TemporaryDirectory() as folder:
-            runs = run_cells(cells, seed, Path(folder), workers=workers, progress=advance)
-    else:
-        runs = run_cells(cells, seed, cache, workers=workers, progress=advance)
-    return summarise(policies, environment, runs, steps, seed, reference=first)
+    runs = run_cells(cells, seed, cache, workers=workers, progress=advance)
+    return compare_runs(policies, environment, runs, steps, seed, reference=first)
 
 
 def as_checkpoints(horizon: int, checkpoints: Iterable[int] | None = None) -> tuple[int, ...]:
@@ -316,7 +233,7 @@ def comparison_cells(
     ]
 
 
-def summarise(
+def compare_runs(
     policies: Mapping[str, Policy],
     environment: LinearEnvironment,
     runs: Mapping[str, Run],
@@ -326,50 +243,34 @@ def summarise(
     reference: str,
     left_out: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Set runs side by side; where one has fewer trials, differences are over those it has."""
-    base = runs[reference]
-    entries = []
-    for label, policy in policies.items():
-        run = runs[label]
-        trials = min(run.regret.shape[0], base.regret.shape[0])
-        regret = {t: regret_at(run, t) for t in checkpoints}
-        entries.append(
-            Entry(
-                label=label,
-                kind=policy.kind,
-                told=told(policy),
-                sees=sees_more(policy),
-                trials=run.regret.shape[0],
-                regret={t: Interval.of(values) for t, values in regret.items()},
-                difference={
-                    t: Interval.of(values[:trials] - regret_at(base, t)[:trials])
-                    for t, values in regret.items()
-                },
-                optimal_share=float(run.optimal_share[:, -1].mean()),
-                theta_error=float(run.theta_error[:, -1].mean()),
-                microseconds=1e6 * run.seconds / (run.regret.shape[0] * int(run.steps[-1])),
-            )
-        )
+    """Set runs of one seed side by side; one with fewer trials is compared over those it has."""
+    entries = tuple(_entry(label, policy, runs[label]) for label, policy in policies.items())
     return Comparison(
+        entries=entries,
         environment=environment,
-        horizon=int(base.steps[-1]),
+        horizon=checkpoints[-1],
         trials=max(entry.trials for entry in entries),
         seed=seed,
         reference=reference,
         checkpoints=checkpoints,
-        entries=tuple(entries),
         runs={label: runs[label] for label in policies},
         left_out=dict(left_out or {}),
     )
 
 
-def regret_at(run: Run, step: int) -> FloatArray:
-    """Return the regret of every trial after a step, which must be a recorded one."""
-    if step not in run.steps:
-        raise InvalidValueError(
-            f"Step {step} was not recorded; pass checkpoints=[{step}] to the simulation."
-        )
-    return run.at(step)
+def _entry(label: str, policy: Policy, run: Run) -> Entry:
+    horizon = int(run.steps[-1])
+    return entry_of(
+        [run],
+        regret_by_trial=lambda step: (np.arange(run.trials), run.at(step)),
+        label=label,
+        columns={"policy": label, "sparsity": policy.sparsity, "horizon": horizon},
+        planned=run.trials,
+        kind=policy.kind,
+        told=told(policy),
+        sees=sees_more(policy),
+        microseconds=1e6 * run.seconds / (run.trials * horizon),
+    )
 
 
 def _check(policies: Mapping[str, Policy], reference: str | None) -> str:

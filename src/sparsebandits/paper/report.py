@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsebandits import __version__, sweeps
-from sparsebandits.comparison.tables import Table
+from sparsebandits.comparison.text_table import TextTable
 from sparsebandits.errors import InvalidValueError, SweepError
 from sparsebandits.paper.base import Experiment
 from sparsebandits.paper.claim import Claim
@@ -37,7 +37,7 @@ class Outcome:
 
     experiment: Experiment
     figures: list[Figure]
-    tables: list[Table]
+    tables: list[TextTable]
     claims: list[Claim]
     seconds: float
 

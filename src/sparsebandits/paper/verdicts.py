@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.special
 
+from sparsebandits.comparison.intervals import share_interval
 from sparsebandits.paper.claim import Claim, Verdict
 from sparsebandits.validation import BoolArray, FloatArray
 
@@ -35,16 +35,12 @@ class Share:
     @property
     def low(self) -> float:
         """Lower end: 0 exactly when it never happened."""
-        if self.count == 0:
-            return 0.0
-        return float(scipy.special.betaincinv(self.count, self.runs - self.count + 1, 0.025))
+        return share_interval(self.count, self.runs).low
 
     @property
     def high(self) -> float:
         """Upper end: 1 exactly when it always happened."""
-        if self.count == self.runs:
-            return 1.0
-        return float(scipy.special.betaincinv(self.count + 1, self.runs - self.count, 0.975))
+        return share_interval(self.count, self.runs).high
 
     def __str__(self) -> str:
         interval = f"95% interval {self.low:.3%} to {self.high:.3%}"

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
+from sparsebandits.comparison.intervals import Means
 from sparsebandits.simulation import Run
 from sparsebandits.validation import FloatArray
 
@@ -98,17 +98,13 @@ def mean_series(
     role: Role = "plain",
 ) -> Series:
     """Mean of the rows with its 95% interval."""
-    mean = values.mean(axis=0)
-    half = np.zeros_like(mean)
-    if values.shape[0] > 1:
-        error = values.std(axis=0, ddof=1) / np.sqrt(values.shape[0])
-        half = stats.t.ppf(0.975, values.shape[0] - 1) * error
+    means = Means.of(np.arange(values.shape[1]), values)
     return Series(
         label=label,
         x=steps,
-        y=mean,
-        low=mean - half,
-        high=mean + half,
+        y=means.mean,
+        low=means.low,
+        high=means.high,
         runs=values if scatter else None,
         style=style,
         role=role,

@@ -7,7 +7,7 @@ import numpy as np
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.policies import Policy
 from sparsebandits.policies.rule import InformedRule, Rule
-from sparsebandits.simulation.late import Mailbox
+from sparsebandits.simulation.delayed_rewards import Mailbox
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream

@@ -1,7 +1,7 @@
 """What a simulation keeps: regret at log-spaced steps, locks, estimation errors."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,16 @@ def found_share(policy: Policy, theta: FloatArray, estimate: FloatArray) -> floa
     return len(truth & set(policy.support_of(estimate))) / max(1, len(truth))
 
 
+def axes_of(entry: "Field[Any]") -> tuple[str, ...]:
+    """Return what the axes of a field of `Run` are: "trial", "step", "coordinate"; () of no array.
+
+    All that is done with a whole run (joining, taking trials, writing it down) goes by these, so
+    that a new field is named once, where it is declared.
+    """
+    axes: tuple[str, ...] = entry.metadata["axes"]
+    return axes
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """The outcome of one policy over many trials.
@@ -63,6 +73,8 @@ class Run:
         The benchmark's earning per step; nan where the set moves.
     optimal_share : (trials, points) array
         The share of the first t steps whose action uses exactly the benchmark's support.
+    theta_star : (trials, dim) array
+        The parameter of every trial.
     overlap : (trials, points) array or None
         The share of the true support that the oracle finds on the estimate in use; recorded only
         if asked for by ``track_support=True``.
@@ -75,16 +87,22 @@ class Run:
 
     __repr__ = brief_repr
 
-    steps: IntArray
-    regret: FloatArray
-    locked_at: FloatArray
-    support_correct: BoolArray
-    theta_error: FloatArray
-    optimum: FloatArray
-    optimal_share: FloatArray
-    overlap: FloatArray | None = None
-    label: dict[str, Any] = field(default_factory=dict)
-    seconds: float = float("nan")
+    steps: IntArray = field(metadata={"axes": ("step",)})
+    regret: FloatArray = field(metadata={"axes": ("trial", "step")})
+    locked_at: FloatArray = field(metadata={"axes": ("trial",)})
+    support_correct: BoolArray = field(metadata={"axes": ("trial",)})
+    theta_error: FloatArray = field(metadata={"axes": ("trial", "step")})
+    optimum: FloatArray = field(metadata={"axes": ("trial",)})
+    optimal_share: FloatArray = field(metadata={"axes": ("trial", "step")})
+    theta_star: FloatArray = field(metadata={"axes": ("trial", "coordinate")})
+    overlap: FloatArray | None = field(default=None, metadata={"axes": ("trial", "step")})
+    label: dict[str, Any] = field(default_factory=dict, metadata={"axes": ()})
+    seconds: float = field(default=float("nan"), metadata={"axes": ()})
+
+    @property
+    def trials(self) -> int:
+        """How many trials there are."""
+        return int(self.regret.shape[0])
 
     @property
     def locked_share(self) -> float:
@@ -95,31 +113,69 @@ class Run:
         """Return the regret of every trial after a recorded step, (trials,)."""
         return np.asarray(self.regret[:, int(np.searchsorted(self.steps, step))])
 
+    def rows(self, selection: slice | BoolArray | IntArray) -> "Run":
+        """Return some of the trials, with their share of the time.
+
+        Parameters
+        ----------
+        selection : slice, (trials,) bool array or int array
+            As NumPy takes rows.
+        """
+        taken: dict[str, Any] = {
+            name: None if value is None else value[selection]
+            for name, value in self._by_trial().items()
+        }
+        count = taken["regret"].shape[0]
+        share = count / self.trials if self.trials else 1.0
+        return replace(
+            self, **taken, label=_counted(self.label, count), seconds=self.seconds * share
+        )
+
+    @classmethod
+    def join(cls, runs: Sequence["Run"]) -> "Run":
+        """Put the trials of several runs of one configuration together, in their order."""
+        if not runs:
+            raise InvalidValueError("There is nothing to join: give at least one run.")
+        first = runs[0]
+        if any(not np.array_equal(run.steps, first.steps) for run in runs):
+            raise InvalidValueError("Runs with other recorded steps cannot be joined.")
+        joined: dict[str, Any] = {}
+        for name in first._by_trial():
+            parts = [getattr(run, name) for run in runs]
+            absent = sum(part is None for part in parts)
+            if absent not in (0, len(parts)):
+                raise InvalidValueError(f"{name} was recorded in some of the runs only.")
+            joined[name] = None if absent else np.concatenate(parts)
+        label = _counted(first.label, sum(run.trials for run in runs))
+        return replace(first, **joined, label=label, seconds=sum(run.seconds for run in runs))
+
+    def _by_trial(self) -> dict[str, Any]:
+        """Return what has a row for each trial, by its name."""
+        return {e.name: getattr(self, e.name) for e in fields(self) if "trial" in axes_of(e)}
+
+
+def _counted(label: dict[str, Any], trials: int) -> dict[str, Any]:
+    return {**label, "trials": trials} if "trials" in label else label
+
 
 class Recorder:
     """The arrays of a `Run` while they are filled, trial by trial."""
 
-    def __init__(self, steps: IntArray, trials: int, *, track_support: bool = False) -> None:
+    def __init__(
+        self, steps: IntArray, theta_star: FloatArray, *, track_support: bool = False
+    ) -> None:
+        trials = theta_star.shape[0]
+        shape = (trials, steps.size)
         self.steps = steps
-        self.regret = np.full((trials, steps.size), np.nan)
+        self.theta_star = theta_star
+        self.regret = np.full(shape, np.nan)
         self.locked_at = np.full(trials, np.nan)
         self.support_correct = np.zeros(trials, dtype=np.bool_)
-        self.theta_error = np.full((trials, steps.size), np.nan)
+        self.theta_error = np.full(shape, np.nan)
         self.optimum = np.full(trials, np.nan)
-        self.optimal_share = np.full((trials, steps.size), np.nan)
-        self.overlap = np.full((trials, steps.size), np.nan) if track_support else None
+        self.optimal_share = np.full(shape, np.nan)
+        self.overlap = np.full(shape, np.nan) if track_support else None
 
     def finish(self, label: dict[str, Any], seconds: float = float("nan")) -> Run:
         """Freeze what was recorded."""
-        return Run(
-            steps=self.steps,
-            regret=self.regret,
-            locked_at=self.locked_at,
-            support_correct=self.support_correct,
-            theta_error=self.theta_error,
-            optimum=self.optimum,
-            optimal_share=self.optimal_share,
-            overlap=self.overlap,
-            label=label,
-            seconds=seconds,
-        )
+        return Run(**vars(self), label=label, seconds=seconds)

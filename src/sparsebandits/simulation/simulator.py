@@ -138,7 +138,7 @@ def simulate(
     for one in policies:
         started = time.perf_counter()
         theta = np.array([_draw(environment, seed, int(i), one.sparsity) for i in numbers])
-        recorder = Recorder(steps, trials, track_support=track_support)
+        recorder = Recorder(steps, theta, track_support=track_support)
         run = run_blockwise if engine == "auto" and can_run(one, environment) else run_lanes
         run(one, environment, theta, measured, seed, numbers, recorder, advance)
         label = _label(one, measured, int(steps[-1]), trials, seed)

@@ -1,31 +1,27 @@
 """Sweeps: many cells, cut into chunks of trials, on one core or on a cluster."""
 
-from sparsebandits.sweeps.cell import Cell, join_runs
-from sparsebandits.sweeps.chunks import chunk_path, load_chunk, save_chunk
-from sparsebandits.sweeps.differences import Difference, difference
-from sparsebandits.sweeps.engine import Report, iter_chunks, load_cell, run_cells, run_chunks
-from sparsebandits.sweeps.folder import SweepResult, sweep
-from sparsebandits.sweeps.ledger import Progress
-from sparsebandits.sweeps.results import Summary, summarise
-from sparsebandits.sweeps.tasks import Failure
+from sparsebandits.sweeps.cell import Cell
+from sparsebandits.sweeps.engine import (
+    Progress,
+    Report,
+    iter_chunks,
+    load_cell,
+    run_cells,
+    run_chunks,
+)
+from sparsebandits.sweeps.executors import Failure
+from sparsebandits.sweeps.folder import SweepResult, landed_runs, sweep
 
 __all__ = [
     "Cell",
-    "Difference",
     "Failure",
     "Progress",
     "Report",
-    "Summary",
     "SweepResult",
-    "chunk_path",
-    "difference",
     "iter_chunks",
-    "join_runs",
+    "landed_runs",
     "load_cell",
-    "load_chunk",
     "run_cells",
     "run_chunks",
-    "save_chunk",
-    "summarise",
     "sweep",
 ]

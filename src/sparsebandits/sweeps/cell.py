@@ -1,18 +1,17 @@
-"""A cell is one configuration of a sweep; its runs come in chunks of trials."""
+"""A cell is one configuration of a sweep; its trials are run in chunks."""
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run, simulate
 from sparsebandits.validation import brief_repr
 
-FINGERPRINT_VERSION = 3
+FINGERPRINT_VERSION = 4
 """Goes up when the same configuration begins to give other numbers."""
 
 
@@ -30,13 +29,15 @@ class Cell:
     environment : LinearEnvironment
     horizon : int
     trials : int
-        How many are wanted. More can be asked for later: those that are there are kept.
+        How many there shall be. More can be asked for later: those that are there are kept.
     benchmark : {"exact", "greedy"}
     track_support : bool
     points : int
         How many log-spaced steps are recorded.
     checkpoints : tuple of int
         Steps that are recorded exactly, besides the log-spaced ones.
+    columns : mapping
+        What names the cell in each row of its results: a text or a number per column.
     """
 
     __repr__ = brief_repr
@@ -51,7 +52,7 @@ class Cell:
     track_support: bool = False
     points: int = 200
     checkpoints: tuple[int, ...] = ()
-    _names: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    columns: Mapping[str, str | int | float] = field(default_factory=dict, hash=False)
 
     def configuration(self, seed: int) -> dict[str, Any]:
         """Return all that shapes the numbers of a trial, as JSON can hold it."""
@@ -69,14 +70,12 @@ class Cell:
     def fingerprint(self, seed: int) -> str:
         """Name the results of this cell: they change when anything that shapes them does.
 
-        The number of trials is not part of it, nor are the key and the label. The name is kept,
-        because a large action set takes long to write out.
+        The number of trials is not part of it, nor are the key and the label; the columns are,
+        because they stand in the files.
         """
-        if seed not in self._names:
-            content = {"version": FINGERPRINT_VERSION, **self.configuration(seed)}
-            text = json.dumps(content, sort_keys=True)
-            self._names[seed] = hashlib.sha256(text.encode()).hexdigest()[:24]
-        return self._names[seed]
+        content = {"version": FINGERPRINT_VERSION, **self.configuration(seed)}
+        text = json.dumps({**content, "columns": dict(self.columns)}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     def simulate(self, seed: int, first: int, count: int) -> Run:
         """Simulate the trials from `first` on, `count` of them."""
@@ -92,40 +91,3 @@ class Cell:
             checkpoints=self.checkpoints,
             first_trial=first,
         )
-
-
-def join_runs(parts: list[Run]) -> Run:
-    """Put the trials of several chunks of one cell together, in their order."""
-    overlaps = [part.overlap for part in parts if part.overlap is not None]
-    label = {**parts[0].label, "trials": sum(part.regret.shape[0] for part in parts)}
-    return Run(
-        steps=parts[0].steps,
-        regret=np.concatenate([part.regret for part in parts]),
-        locked_at=np.concatenate([part.locked_at for part in parts]),
-        support_correct=np.concatenate([part.support_correct for part in parts]),
-        theta_error=np.concatenate([part.theta_error for part in parts]),
-        optimum=np.concatenate([part.optimum for part in parts]),
-        optimal_share=np.concatenate([part.optimal_share for part in parts]),
-        overlap=np.concatenate(overlaps) if overlaps else None,
-        label=label,
-        seconds=sum(part.seconds for part in parts),
-    )
-
-
-def first_trials(run: Run, count: int) -> Run:
-    """Return the first `count` trials of a run, with their share of its time."""
-    trials = run.regret.shape[0]
-    if count >= trials:
-        return run
-    return replace(
-        run,
-        regret=run.regret[:count],
-        locked_at=run.locked_at[:count],
-        support_correct=run.support_correct[:count],
-        theta_error=run.theta_error[:count],
-        optimum=run.optimum[:count],
-        optimal_share=run.optimal_share[:count],
-        overlap=None if run.overlap is None else run.overlap[:count],
-        label={**run.label, "trials": count},
-        seconds=run.seconds * count / trials,
-    )

@@ -1,26 +1,43 @@
 """Run the cells of a sweep chunk by chunk: resumable, anywhere, always the same numbers."""
 
 import contextlib
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparsebandits.errors import SweepError
+from sparsebandits.errors import InvalidValueError, SweepError
 from sparsebandits.simulation import Run
-from sparsebandits.sweeps.cell import Cell, first_trials, join_runs
-from sparsebandits.sweeps.chunks import cell_folder, chunk_path, load_chunk
-from sparsebandits.sweeps.executors import SchedulerLostError, execute
+from sparsebandits.sweeps.cell import Cell
+from sparsebandits.sweeps.chunking import CHUNK_SECONDS, Chunking
+from sparsebandits.sweeps.executors import Failure, Outcome, SchedulerLostError, Task, execute
 from sparsebandits.sweeps.files import only_writer
-from sparsebandits.sweeps.ledger import Ledger, Progress
-from sparsebandits.sweeps.plans import CHUNK_SECONDS, load_plan
-from sparsebandits.sweeps.tasks import Failure
+from sparsebandits.sweeps.parts import PartFiles, Parts
 from sparsebandits.validation import as_integer, as_number, brief_repr
-
-__all__ = ["Progress", "Report", "iter_chunks", "load_cell", "run_cells", "run_chunks"]
 
 SMALL = 3.0
 """Seconds of work below which no workers are started: that alone takes about as long."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is.
+
+    Attributes
+    ----------
+    done, total : int
+        In steps of the policies, over all trials.
+    cells : mapping
+        (trials done, trials in all) of each cell, by its key.
+    seconds_left : float or None
+        An estimate from what was measured so far; None before anything was.
+    """
+
+    done: int
+    total: int
+    cells: Mapping[str, tuple[int, int]]
+    seconds_left: float | None
 
 
 @dataclass(frozen=True)
@@ -34,6 +51,8 @@ class Report:
     failures : tuple of Failure
     seconds : float
         Wall time.
+    cells : mapping
+        (trials, seconds of simulation) that are there of each cell, by its key.
     """
 
     __repr__ = brief_repr
@@ -42,19 +61,20 @@ class Report:
     reused: int
     failures: tuple[Failure, ...]
     seconds: float
+    cells: Mapping[str, tuple[int, float]]
 
 
 def run_chunks(
     cells: Sequence[Cell],
     seed: int,
-    folder: Path,
+    parts: Path | Parts,
     *,
     workers: int = 1,
     cluster: str | None = None,
     chunk_seconds: float = CHUNK_SECONDS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
-    """Compute whatever is missing in `folder`, and save each chunk as it lands.
+    """Compute whatever is missing among the parts, and save each chunk as it lands.
 
     An interruption of any kind leaves whole chunks only; the next call goes on from there. Trial
     i has the same bits wherever and in whatever chunk it runs.
@@ -63,14 +83,15 @@ def run_chunks(
     ----------
     cells : sequence of Cell
     seed : int
-    folder : Path
-        Made where it is missing. One sweep at a time may write in it.
+    parts : Path or Parts
+        A folder, made where it is missing: one sweep at a time may write in it. Or the parts of
+        a folder that the caller holds, or of none.
     workers : int
         Local processes; work of a few seconds stays in this one.
     cluster : str, optional
         The address of a running Dask scheduler, instead of local processes.
     chunk_seconds : float
-        What a chunk should take. Chunks that an earlier call has planned keep their size.
+        What a chunk should take.
     progress : function of a Progress, optional
 
     Raises
@@ -82,30 +103,52 @@ def run_chunks(
     started = time.perf_counter()
     workers = as_integer("workers", workers, minimum=1)
     chunk_seconds = as_number("chunk_seconds", chunk_seconds, positive=True)
-    folder = Path(folder)
-    with only_writer(folder):
-        ledger = Ledger(cells, seed, folder, chunk_seconds, progress)
+    with contextlib.ExitStack() as stack:
+        if isinstance(parts, Path):
+            stack.enter_context(only_writer(parts))
+            parts = PartFiles(parts)
+        ledger = _Ledger(cells, seed, parts, chunk_seconds, progress)
         ledger.announce()
         if cluster is None and workers > 1 and ledger.is_less_than(SMALL):
             workers = 1
         if ledger.trials_left < 2:
             workers, cluster = 1, None
         running = execute(ledger.take, workers=workers, cluster=cluster)
+        # Closed at once when anything goes wrong here: no cluster outlives its sweep.
+        stack.enter_context(contextlib.closing(running))
         try:
-            # Closed at once when anything goes wrong here: no cluster outlives its sweep.
-            with contextlib.closing(running) as outcomes:
-                for task, outcome in outcomes:
-                    ledger.land(task, outcome)
+            for task, outcome in running:
+                ledger.land(task, outcome)
         except SchedulerLostError as error:
             raise SweepError(
-                f"{error}; {ledger.saved} chunks are saved in {folder}; run again with --resume "
-                "once there is a scheduler, or without --cluster."
+                f"{error}; {ledger.saved} chunks are saved; run again with --resume once there "
+                "is a scheduler, or without --cluster."
             ) from error
-    seconds = time.perf_counter() - started
-    return Report(ledger.computed, ledger.reused, tuple(ledger.failures), seconds)
+    return ledger.report(time.perf_counter() - started)
 
 
-def iter_chunks(folder: Path, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
+def run_cells(
+    cells: Sequence[Cell],
+    seed: int,
+    folder: Path | None = None,
+    *,
+    workers: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> dict[str, Run]:
+    """Run cells and return their trials by their keys; a failure is an error.
+
+    Without a folder nothing is written.
+    """
+    parts = Parts() if folder is None else PartFiles(folder)
+    report = run_chunks(cells, seed, folder or parts, workers=workers, progress=progress)
+    if report.failures:
+        kept = "" if folder is None else f" The others are kept in {folder}."
+        count = len(report.failures)
+        raise SweepError(f"{count} chunks failed; the first: {report.failures[0]}.{kept}")
+    return {cell.key: load_cell(parts, cell, seed) for cell in cells}
+
+
+def iter_chunks(parts: Path | Parts, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
     """Yield (first trial, run) of every chunk in the order of trials, one in memory at a time.
 
     Raises
@@ -113,43 +156,147 @@ def iter_chunks(folder: Path, cell: Cell, seed: int) -> Iterator[tuple[int, Run]
     SweepError
         Where a chunk is missing or damaged.
     """
-    plan = load_plan(cell_folder(folder, cell, seed))
-    for first, count in plan.chunks(cell.trials):
-        path = chunk_path(folder, cell, seed, first, count)
-        run = load_chunk(path)
-        if run is None or run.regret.shape[0] != count:
-            raise _incomplete(cell, f"trials {first} to {first + count - 1} ({path})")
-        yield first, first_trials(run, cell.trials - first)
-    if plan.covered < cell.trials:
-        home = cell_folder(folder, cell, seed)
-        raise _incomplete(cell, f"trials {plan.covered} to {cell.trials - 1} (in {home})")
-
-
-def load_cell(folder: Path, cell: Cell, seed: int) -> Run:
-    """Return all trials of a cell as one run."""
-    return join_runs([run for _, run in iter_chunks(folder, cell, seed)])
-
-
-def run_cells(
-    cells: Sequence[Cell],
-    seed: int,
-    folder: Path,
-    *,
-    workers: int = 1,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, Run]:
-    """Run cells whose results are wanted in memory, by their keys; a failure is an error."""
-    report = run_chunks(cells, seed, folder, workers=workers, progress=progress)
-    if report.failures:
+    kept = PartFiles(parts) if isinstance(parts, Path) else parts
+    end = 0
+    for first, run in kept.runs(cell.fingerprint(seed)):
+        if first > end or end >= cell.trials:
+            break
+        end = first + run.trials
+        yield first, run if end <= cell.trials else run.rows(slice(cell.trials - first))
+    if end < cell.trials:
         raise SweepError(
-            f"{len(report.failures)} chunks failed; the first: {report.failures[0]}. The others "
-            f"are kept in {folder}."
+            f"The cell {cell.key!r} is not complete: trials from {end} on are missing or damaged. "
+            "Run the sweep again with --resume: it computes what is missing and nothing else."
         )
-    return {cell.key: load_cell(folder, cell, seed) for cell in cells}
 
 
-def _incomplete(cell: Cell, what: str) -> SweepError:
-    return SweepError(
-        f"The cell {cell.key!r} is not complete: {what} are missing or damaged. Run the sweep "
-        "again with --resume: it computes what is missing and nothing else."
-    )
+def load_cell(parts: Path | Parts, cell: Cell, seed: int) -> Run:
+    """Return all trials of a cell as one run."""
+    return Run.join([run for _, run in iter_chunks(parts, cell, seed)])
+
+
+class _Ledger:
+    """The books of a sweep: what is asked for, what landed, what failed, how long it may take."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        seed: int,
+        parts: Parts,
+        chunk_seconds: float,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.computed = self.reused = 0
+        self.failures: list[Failure] = []
+        self._parts = parts
+        self._progress = progress
+        self._chunkings: dict[str, Chunking] = {}
+        for fingerprint, alike in _by_fingerprint(cells, seed).items():
+            landed = parts.landed(fingerprint)
+            self.reused += len(landed)
+            self._chunkings[fingerprint] = Chunking(alike, seed, chunk_seconds, landed)
+        self._open = {name: one for name, one in self._chunkings.items() if one.trials_left}
+        self._fingerprints = {one.cell.key: name for name, one in self._chunkings.items()}
+        self._started = time.perf_counter()
+        self._computed_seconds = 0.0
+        self._computed_steps = 0
+
+    @property
+    def saved(self) -> int:
+        """How many chunks are kept."""
+        return self.computed + self.reused
+
+    @property
+    def trials_left(self) -> int:
+        """How many trials are still to be run, over all cells."""
+        return sum(chunking.trials_left for chunking in self._open.values())
+
+    def report(self, seconds: float) -> Report:
+        """Close the books."""
+        cells = {
+            cell.key: (min(chunking.landed, cell.trials), chunking.seconds)
+            for chunking in self._chunkings.values()
+            for cell in chunking.cells
+        }
+        return Report(self.computed, self.reused, tuple(self.failures), seconds, cells)
+
+    def is_less_than(self, seconds: float) -> bool:
+        """Whether what is left takes one process less than so many seconds.
+
+        Cells are measured until the answer is clear, the others when their turn comes.
+        """
+        total = 0.0
+        for chunking in self._open.values():
+            chunking.calibrate()
+            estimate = chunking.seconds_left()
+            total += math.inf if estimate is None else estimate
+            if total >= seconds:
+                return False
+        return True
+
+    def take(self, workers: int) -> Task | None:
+        """Return the next task, of the first cell that has one."""
+        for chunking in self._open.values():
+            if (chunk := chunking.take(workers)) is not None:
+                return Task(chunking.cell, chunking.seed, *chunk)
+        return None
+
+    def land(self, task: Task, outcome: Outcome) -> None:
+        """Keep a run, or note a failure, and tell how far the sweep is."""
+        fingerprint, chunk = self._fingerprints[task.cell.key], (task.first, task.count)
+        chunking = self._chunkings[fingerprint]
+        if isinstance(outcome, Failure):
+            self.failures.append(outcome)
+            chunking.land(chunk, None)
+        else:
+            self._parts.save(fingerprint, task.cell.columns, task.first, outcome, self.saved)
+            chunking.land(chunk, outcome.seconds)
+            self.computed += 1
+            self._computed_seconds += outcome.seconds
+            self._computed_steps += task.count * task.cell.horizon
+        if not chunking.trials_left:
+            del self._open[fingerprint]
+        self.announce()
+
+    def announce(self) -> None:
+        """Call back with the progress."""
+        if self._progress is None:
+            return
+        chunkings = self._chunkings.values()
+        done = sum(chunking.landed * chunking.cell.horizon for chunking in chunkings)
+        total = sum(chunking.trials * chunking.cell.horizon for chunking in chunkings)
+        cells = {
+            cell.key: (min(chunking.landed, cell.trials), cell.trials)
+            for chunking in chunkings
+            for cell in chunking.cells
+        }
+        self._progress(Progress(done, total, cells, self._seconds_left()))
+
+    def _seconds_left(self) -> float | None:
+        """Divide the work left by the work done per second of wall time."""
+        if not self._open:
+            return 0.0
+        if self._computed_steps == 0:
+            return None
+        per_step = self._computed_seconds / self._computed_steps
+        left = 0.0
+        for chunking in self._open.values():
+            estimate = chunking.seconds_left()
+            unknown = chunking.trials_left * chunking.cell.horizon * per_step
+            left += unknown if estimate is None else estimate
+        elapsed = time.perf_counter() - self._started
+        return left * elapsed / max(self._computed_seconds, 1e-9)
+
+
+def _by_fingerprint(cells: Sequence[Cell], seed: int) -> dict[str, list[Cell]]:
+    """Group cells that share their trials."""
+    keys: set[str] = set()
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.key in keys:
+            raise InvalidValueError(
+                f"cells must have keys of their own, got {cell.key!r} twice; rename one of them."
+            )
+        keys.add(cell.key)
+        groups.setdefault(cell.fingerprint(seed), []).append(cell)
+    return groups

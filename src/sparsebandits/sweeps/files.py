@@ -16,12 +16,12 @@ if sys.platform != "win32":
     import fcntl
 
 LOCK = "sweep.lock"
-PART = ".part"
+UNFINISHED = ".part"
 """How the names of files end that are being written."""
 
 
 @contextlib.contextmanager
-def writing(path: Path, saved: int | None = None) -> Iterator[Path]:
+def writing(path: Path, saved: int | None = None, scratch: Path | None = None) -> Iterator[Path]:
     """Give another name to write to; on success it becomes `path`, on failure it is removed.
 
     Parameters
@@ -29,6 +29,8 @@ def writing(path: Path, saved: int | None = None) -> Iterator[Path]:
     path : Path
     saved : int, optional
         Chunks that have landed before, for the error where this file cannot be written.
+    scratch : Path, optional
+        The folder of the other name, on the same file system; that of `path` if left out.
 
     Examples
     --------
@@ -41,7 +43,7 @@ def writing(path: Path, saved: int | None = None) -> Iterator[Path]:
     """
     temporary: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}-", suffix=PART)
+        handle, name = tempfile.mkstemp(dir=scratch or path.parent, suffix=UNFINISHED)
         os.close(handle)
         temporary = Path(name)
         yield temporary
@@ -89,8 +91,8 @@ def only_writer(folder: Path) -> Iterator[None]:
         _lock(stream, folder)
         try:
             _sign(stream, f"process {os.getpid()} on {socket.gethostname()}")
-            for part in folder.rglob(f"*{PART}"):
-                part.unlink(missing_ok=True)
+            for unfinished in folder.glob(f"*{UNFINISHED}"):
+                unfinished.unlink(missing_ok=True)
         except OSError as error:
             raise cannot_write(folder / LOCK, error) from error
         try:

@@ -1,7 +1,7 @@
 """Run a sweep into a folder: resumable, never mixed with another, its results in Parquet."""
 
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,27 +9,24 @@ from typing import Any
 
 from sparsebandits.errors import SweepError
 from sparsebandits.simulation import Run
-from sparsebandits.sweeps.arrow import parquet
-from sparsebandits.sweeps.cell import Cell, first_trials
-from sparsebandits.sweeps.chunks import cell_folder, chunk_path, load_chunk
-from sparsebandits.sweeps.engine import Report, run_chunks
-from sparsebandits.sweeps.files import LOCK, only_writer
-from sparsebandits.sweeps.grid import SweepCell
-from sparsebandits.sweeps.ledger import Progress
+from sparsebandits.sweeps.chunking import CHUNK_SECONDS
+from sparsebandits.sweeps.engine import Progress, Report, run_chunks
+from sparsebandits.sweeps.files import LOCK, cannot_write, only_writer
 from sparsebandits.sweeps.manifest import (
-    NAME,
+    MANIFEST,
     check_same,
     new_manifest,
     now,
     read_manifest,
     write_manifest,
 )
-from sparsebandits.sweeps.plans import CHUNK_SECONDS, load_plan
-from sparsebandits.sweeps.spec import Sweep, plain, read_sweep
-from sparsebandits.sweeps.tidy import STEPS, TRIALS, Landed, write_tables
+from sparsebandits.sweeps.parts import STEPS, PartFiles
+from sparsebandits.sweeps.schema import parquet
+from sparsebandits.sweeps.spec import Sweep, read_sweep
 from sparsebandits.validation import brief_repr
 
-CHUNKS = "chunks"
+FAILED = "failed"
+"""Where the parts of cells that failed are kept, apart from the results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +36,7 @@ class SweepResult:
     Attributes
     ----------
     folder : Path
-        With `manifest.json`, `steps.parquet` (a row per trial and recorded step) and
-        `trials.parquet` (a row per trial).
+        With `manifest.json` and the table `steps.parquet`.
     sweep : Sweep
     computed, reused : int
         Chunks of trials.
@@ -61,13 +57,8 @@ class SweepResult:
 
     @property
     def steps(self) -> Path:
-        """The table with a row per trial and recorded step."""
+        """The table with a row per trial and recorded step: a folder of Parquet files."""
         return self.folder / STEPS
-
-    @property
-    def trials(self) -> Path:
-        """The table with a row per trial."""
-        return self.folder / TRIALS
 
 
 def sweep(
@@ -117,27 +108,27 @@ def sweep(
     ...     done.steps.name, done.steps.exists(), done.failures
     ('steps.parquet', True, ())
     """
-    parquet()  # Missing, it would be missed after hours of work.
+    parquet()  # Missing, it would be missed after the first chunk.
     planned, folder = read_sweep(source), Path(out)
     _check_folder(folder)
     with only_writer(folder):
-        manifest = _opened(folder, planned, resume=resume)
+        manifest = _open(folder, planned, resume=resume)
         session: dict[str, Any] = {"started": now(), "workers": workers, "cluster": cluster}
         manifest["sessions"].append(session)
         manifest |= {"ended": None, "failures": []}
         write_manifest(folder, manifest)
-        started = time.perf_counter()
         try:
+            _move(folder / FAILED, folder / STEPS, _fingerprints(manifest))
             report = run_chunks(
-                [one.cell for one in planned.cells],
+                planned.cells,
                 planned.seed,
-                folder / CHUNKS,
+                PartFiles(folder),
                 workers=workers,
                 cluster=cluster,
                 chunk_seconds=chunk_seconds,
                 progress=progress,
             )
-            return _finished(folder, planned, manifest, report, time.perf_counter() - started)
+            return _finish(folder, planned, manifest, report)
         except BaseException as error:
             session |= {"ended": now(), "outcome": f"stopped by {type(error).__name__}"}
             # Where even this cannot be written, the first error is the one to be told.
@@ -146,20 +137,33 @@ def sweep(
             raise
 
 
-def _finished(
-    folder: Path, planned: Sweep, manifest: dict[str, Any], report: Report, seconds: float
-) -> SweepResult:
-    """Write the tables and the end of the manifest."""
+def landed_runs(folder: Path | str, *keys: str) -> Iterator[tuple[str, int, Run]]:
+    """Yield the results of a sweep's folder: the key of a cell, the first trial, and the run.
+
+    Cells come in the order of the sweep, all of them or those of the `keys`, and their parts in the
+    order of trials, one part in memory at a time; of a sweep that runs, or was interrupted, what
+    has landed.
+    """
+    parts = PartFiles(Path(folder))
+    for entry in read_manifest(Path(folder))["cells"]:
+        if not keys or entry["key"] in keys:
+            for first, run in parts.runs(entry["fingerprint"]):
+                yield entry["key"], first, run
+
+
+def _finish(folder: Path, planned: Sweep, manifest: dict[str, Any], report: Report) -> SweepResult:
+    """Set aside what failed, and write the end of the manifest."""
     failures = _failures(planned, report)
     failed = {failure["key"] for failure in failures}
-    landed = export(folder, planned, failed)
-    _check_whole(planned, landed, failed)
-    _record(manifest, landed)
+    # Trials that do not fail may be special ones: means over them alone would mislead.
+    _move(folder / STEPS, folder / FAILED, _fingerprints(manifest, failed))
+    for entry in manifest["cells"]:
+        entry["trials_done"], entry["seconds"] = report.cells[entry["key"]]
     manifest["failures"] = failures
     manifest["sessions"][-1] |= {
         "ended": now(),
         "outcome": "finished" if not failures else f"{len(failures)} cells failed",
-        "seconds": seconds,
+        "seconds": report.seconds,
         "computed_chunks": report.computed,
         "reused_chunks": report.reused,
     }
@@ -171,60 +175,39 @@ def _finished(
         computed=report.computed,
         reused=report.reused,
         failures=tuple(failures),
-        seconds=seconds,
+        seconds=report.seconds,
     )
 
 
-def export(folder: Path, planned: Sweep, failed: Collection[str] = ()) -> dict[str, Landed]:
-    """Write both tables from the chunks that have landed, without the cells that failed.
-
-    Trials that do not fail may be special ones: means over them alone would mislead.
-    """
-
-    def chunks(one: SweepCell) -> Iterator[tuple[int, Run]]:
-        if one.key in failed:
-            return iter(())
-        return landed_chunks(folder / CHUNKS, one.cell, planned.seed)
-
-    tracked = bool(planned.configuration.get("track_support", False))
-    return write_tables(folder, planned.cells, chunks, track_support=tracked)
-
-
-def landed_chunks(folder: Path, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
-    """Yield (first trial, run) of the chunks that are there; `iter_chunks` insists on all."""
-    for first, count in load_plan(cell_folder(folder, cell, seed)).chunks(cell.trials):
-        run = load_chunk(chunk_path(folder, cell, seed, first, count))
-        if run is not None and run.regret.shape[0] == count:
-            yield first, first_trials(run, cell.trials - first)
+def _failures(planned: Sweep, report: Report) -> list[dict[str, Any]]:
+    """Describe the cells that failed: where first, and with what configuration."""
+    last_first = sorted(report.failures, key=lambda failure: -failure.first)
+    failures = {failure.key: failure for failure in last_first}
+    return [
+        {
+            "key": cell.key,
+            "error": failures[cell.key].error,
+            "first_trial": failures[cell.key].first,
+            "configuration": planned.tables(cell),
+        }
+        for cell in planned.cells
+        if cell.key in failures
+    ]
 
 
-def bring_up_to_date(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a folder; write the tables where a sweep was interrupted.
-
-    The manifest itself is left alone: the sweep may be running.
-    """
-    manifest = read_manifest(folder)
-    there = (folder / STEPS).exists() and (folder / TRIALS).exists()
-    if manifest["ended"] is None or not there:
-        failed = {failure["key"] for failure in manifest["failures"]}
-        _record(manifest, export(folder, read_sweep(manifest["configuration"]), failed))
-    return manifest
+def _fingerprints(manifest: Mapping[str, Any], keys: set[str] | None = None) -> list[str]:
+    entries = manifest["cells"]
+    return [entry["fingerprint"] for entry in entries if keys is None or entry["key"] in keys]
 
 
-def _check_whole(planned: Sweep, landed: Mapping[str, Landed], failed: set[str]) -> None:
-    for one in planned.cells:
-        if one.key not in failed and landed[one.key].trials != one.cell.trials:
-            raise SweepError(
-                f"Chunks of the cell {one.key!r} were lost after they had landed: "
-                f"{landed[one.key].trials} of {one.cell.trials} trials are there. Run again with "
-                "--resume: it computes what is missing."
-            )
-
-
-def _record(manifest: dict[str, Any], landed: Mapping[str, Landed]) -> None:
-    for entry in manifest["cells"]:
-        done = landed[entry["key"]]
-        entry |= {"trials_done": done.trials, "seconds": done.seconds}
+def _move(source: Path, target: Path, names: list[str]) -> None:
+    for name in names:
+        if (source / name).exists():
+            try:
+                target.mkdir(exist_ok=True)
+                os.replace(source / name, target / name)
+            except OSError as error:
+                raise cannot_write(target / name, error) from error
 
 
 def _check_folder(folder: Path) -> None:
@@ -234,32 +217,17 @@ def _check_folder(folder: Path) -> None:
     except OSError as error:
         raise SweepError(f"{folder} cannot be used: {error}; name another --out.") from None
     others = sorted(names - {LOCK})
-    if others and NAME not in names:
+    if others and MANIFEST not in names:
         raise SweepError(
             f"{folder} is no sweep's folder and is not empty (it holds {others[0]!r}); name a new "
             "folder with --out."
         )
 
 
-def _opened(folder: Path, planned: Sweep, *, resume: bool) -> dict[str, Any]:
+def _open(folder: Path, planned: Sweep, *, resume: bool) -> dict[str, Any]:
     """Return the manifest to go on with, or a new one."""
-    if not (folder / NAME).exists():
+    if not (folder / MANIFEST).exists():
         return new_manifest(planned)
     manifest = read_manifest(folder)
     check_same(folder, manifest, planned, resume=resume)
     return manifest
-
-
-def _failures(planned: Sweep, report: Report) -> list[dict[str, Any]]:
-    """Describe the cells that failed: where first, and with what configuration."""
-    cells = {one.key: one for one in planned.cells}
-    found: dict[str, dict[str, Any]] = {}
-    for failure in sorted(report.failures, key=lambda one: one.first):
-        entry = {
-            "key": failure.key,
-            "error": failure.error,
-            "first_trial": failure.first,
-            "configuration": plain(cells[failure.key].configuration),
-        }
-        found.setdefault(failure.key, entry)
-    return list(found.values())

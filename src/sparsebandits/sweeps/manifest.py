@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from sparsebandits.errors import SweepError
+from sparsebandits.sweeps.executors import versions
 from sparsebandits.sweeps.files import writing
 from sparsebandits.sweeps.spec import Sweep
-from sparsebandits.sweeps.tasks import versions
 
-FORMAT = 1
+FORMAT = 2
 """Raised when a folder written before can no longer be read."""
 
-NAME = "manifest.json"
+MANIFEST = "manifest.json"
 
 
 def new_manifest(sweep: Sweep) -> dict[str, Any]:
@@ -31,17 +31,17 @@ def new_manifest(sweep: Sweep) -> dict[str, Any]:
         "sessions": [],
         "cells": [
             {
-                "key": one.key,
-                **one.columns,
-                "trials": one.cell.trials,
-                "fingerprint": one.cell.fingerprint(sweep.seed),
+                "key": cell.key,
+                **{name: value for name, value in cell.columns.items() if name != "cell"},
+                "trials": cell.trials,
+                "fingerprint": cell.fingerprint(sweep.seed),
                 "trials_done": 0,
                 "seconds": 0.0,
             }
-            for one in sweep.cells
+            for cell in sweep.cells
         ],
         "failures": [],
-        "skipped": [{"key": one.key, "reason": one.reason} for one in sweep.skipped],
+        "skipped": [{"key": item.key, "reason": item.reason} for item in sweep.skipped],
     }
 
 
@@ -53,18 +53,18 @@ def now() -> str:
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest so that it is there whole or as it was."""
     text = json.dumps(manifest, indent=2, allow_nan=False)
-    with writing(folder / NAME) as path:
+    with writing(folder / MANIFEST) as path:
         path.write_text(text + "\n", encoding="utf-8")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a sweep's folder; one of another format is refused."""
-    path = folder / NAME
+    path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SweepError(
-            f"{folder} holds no sweep: there is no {NAME}; name the folder that sparsebandits "
+            f"{folder} holds no sweep: there is no {MANIFEST}; name the folder that sparsebandits "
             "sweep wrote with --out."
         ) from None
     except (OSError, ValueError) as error:
@@ -72,10 +72,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{path} cannot be read: {error}. Restore it from a copy, or start anew with another "
             "--out."
         ) from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        found = manifest.get("format") if isinstance(manifest, dict) else None
+    written = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(manifest, dict) or written != FORMAT:
         raise SweepError(
-            f"{path} has format {found!r}; this release reads format {FORMAT}. Use the release "
+            f"{path} has format {written!r}; this release reads format {FORMAT}. Use the release "
             "that wrote it, or start anew with another --out."
         )
     return manifest
@@ -85,16 +85,15 @@ def check_same(folder: Path, manifest: Mapping[str, Any], sweep: Sweep, *, resum
     """Refuse to go on in a folder with another sweep, or with one whose bits may differ."""
     if manifest.get("digest") != sweep.digest:
         raise SweepError(
-            f"{folder} holds another sweep ({difference(manifest, sweep)}). Two sweeps are never "
+            f"{folder} holds another sweep ({_difference(manifest, sweep)}). Two sweeps are never "
             "mixed: name another --out, or put the file back as it was."
         )
     if not resume:
         raise SweepError(
             f"{folder} holds this sweep already; go on with --resume, or name another --out."
         )
-    written = manifest.get("versions", {})
     for name in ("sparsebandits", "numpy"):
-        mine, theirs = versions()[name], written.get(name)
+        mine, theirs = versions()[name], manifest.get("versions", {}).get(name)
         if mine != theirs:
             raise SweepError(
                 f"{folder} was begun with {name} {theirs}, and this is {mine}: the same trial may "
@@ -103,7 +102,7 @@ def check_same(folder: Path, manifest: Mapping[str, Any], sweep: Sweep, *, resum
             )
 
 
-def difference(manifest: Mapping[str, Any], sweep: Sweep) -> str:
+def _difference(manifest: Mapping[str, Any], sweep: Sweep) -> str:
     """Name the first key in which a folder's configuration is another."""
     theirs, mine = manifest.get("configuration"), sweep.configuration
     if not isinstance(theirs, Mapping):

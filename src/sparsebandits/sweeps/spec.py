@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sparsebandits.errors import SweepError
-from sparsebandits.sweeps.grid import Skipped, SweepCell, build
-from sparsebandits.sweeps.schema import Source, check
+from sparsebandits.sweeps.cell import Cell
+from sparsebandits.sweeps.grid import Skipped, build, labels
+from sparsebandits.sweeps.sweep_file import Source, check
 from sparsebandits.validation import describe
 
 
@@ -27,14 +28,14 @@ class Sweep:
 
     A table [[policies]] has a `kind` and the keywords of that policy, without set and sparsity. A
     policy that needs to know the horizon is told that of its cell; ``sigma = "known"`` tells it
-    the level of the noise. A table [[environments]] has what `environment_from_dict` reads. With
+    that of the noise. A table [[environments]] has what `environment_from_dict` reads. With
     `dim`, lp balls leave theirs out, and the ends of a box are one number for all coordinates.
     Both may have a `label`, which must be given where two would share theirs.
 
     Attributes
     ----------
     seed : int
-    cells : tuple of SweepCell
+    cells : tuple of Cell
     skipped : tuple of Skipped
         Combinations that cannot run, with ``skip_impossible = true``.
     configuration : dict
@@ -50,20 +51,32 @@ class Sweep:
     ...         {"action_set": {"kind": "lp-ball"}, "theta_star": {"kind": "uniform-cube"}},
     ...     ],
     ... })
-    >>> len(sweep.cells), sweep.cells[0].key
-    (8, 'sparse-thompson/l2-ball/d=5/H=1')
+    >>> sweep, sweep.cells[0].key
+    (Sweep(8 cells, seed=0), 'sparse-thompson/l2-ball/d=5/H=1')
     """
 
     seed: int
-    cells: tuple[SweepCell, ...]
+    cells: tuple[Cell, ...]
     skipped: tuple[Skipped, ...]
     configuration: dict[str, Any]
+
+    def __repr__(self) -> str:
+        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
+        return f"Sweep({len(self.cells)} cells{skipped}, seed={self.seed})"
 
     @property
     def digest(self) -> str:
         """Name the configuration: another file, another digest; layout and comments aside."""
         text = json.dumps(self.configuration, sort_keys=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def tables(self, cell: Cell) -> dict[str, Any]:
+        """Return what the file says about a cell: its two tables, and its place on the axes."""
+        tables = {key: value for key, value in cell.columns.items() if key != "cell"}
+        for column, name in (("policy", "policies"), ("environment", "environments")):
+            listed = self.configuration[name]
+            tables[column] = listed[labels(listed).index(str(cell.columns[column]))]
+        return tables
 
 
 def read_sweep(source: Path | str | Mapping[str, Any] | Sweep) -> Sweep:
@@ -75,7 +88,7 @@ def read_sweep(source: Path | str | Mapping[str, Any] | Sweep) -> Sweep:
     if isinstance(source, Sweep):
         return source
     if isinstance(source, Mapping):
-        return _built(source, Source())
+        return _build(source, Source())
     given: object = source
     if not isinstance(given, (str, Path)):
         raise SweepError(
@@ -91,33 +104,31 @@ def read_sweep(source: Path | str | Mapping[str, Any] | Sweep) -> Sweep:
         raise SweepError(f"{path} cannot be read: {error}.") from None
     except tomllib.TOMLDecodeError as error:
         raise SweepError(f"{path} is not valid TOML: {error}.") from None
-    return _built(data, Source(str(path), text))
+    return _build(data, Source(str(path), text))
 
 
-def _built(data: Mapping[str, Any], source: Source) -> Sweep:
+def _build(data: Mapping[str, Any], source: Source) -> Sweep:
     check(data, source)
-    made = list(build(data, source))
-    cells = tuple(one for one in made if isinstance(one, SweepCell))
-    skipped = tuple(one for one in made if isinstance(one, Skipped))
+    combinations = list(build(data, source))
+    cells = tuple(item for item in combinations if isinstance(item, Cell))
+    skipped = tuple(item for item in combinations if isinstance(item, Skipped))
     if not cells:
         raise SweepError(
             f"{source.name}: nothing is left to run, every combination is impossible; the first, "
             f"{skipped[0].key}: {skipped[0].reason}"
         )
+    configuration = {"seed": 0, **_plain(data)}
     return Sweep(
-        seed=data.get("seed", 0),
-        cells=cells,
-        skipped=skipped,
-        configuration={"seed": 0, **plain(data)},
+        seed=configuration["seed"], cells=cells, skipped=skipped, configuration=configuration
     )
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Return a copy that JSON can hold: infinity as the text that lp balls read."""
     if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
+        return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
+        return [_plain(inner) for inner in value]
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"
     if value is None or isinstance(value, (bool, int, float, str)):

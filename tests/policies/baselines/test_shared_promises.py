@@ -190,7 +190,7 @@ def test_a_learner_read_back_continues_bit_for_bit(make: Make, name: str) -> Non
 @every_policy
 def test_policies_are_rebuilt_from_their_description(make: Make, action_set: sb.ActionSet) -> None:
     policy = make(action_set)
-    again = sb.policy_from_dict(json.loads(json.dumps(policy.to_dict())))
+    again = sb.Policy.from_dict(json.loads(json.dumps(policy.to_dict())))
     assert type(again) is type(policy)
     assert again.to_dict() == policy.to_dict()
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 from sparsebandits.comparison.compare import (
     TIMING,
     Comparison,
+    compare_runs,
     comparison_cells,
-    summarise,
 )
 from sparsebandits.comparison.field import GREEDY_SCALE, GUARANTEED, RECOMMENDED, SORTED_SCALE
 from sparsebandits.comparison.scenarios import GEOMETRIES, Scenario
-from sparsebandits.comparison.tables import Table, number
+from sparsebandits.comparison.text_table import TextTable, number
 from sparsebandits.paper.base import Experiment, Results
 from sparsebandits.paper.claim import Claim
 from sparsebandits.plotting.figure import Figure
+from sparsebandits.plotting.regret_curves import comparison_figure
 from sparsebandits.sweeps import Cell
 
 SHORT_TRIALS = {"ellipsoid": 10}
@@ -71,7 +72,7 @@ def comparison(scenario: Scenario, results: Results, number_: int) -> Comparison
     made = scenario.field(horizon)
     policies = {label: one for label, one in made.policies.items() if label in runs}
     seed = int(runs[RECOMMENDED].label["seed"])
-    return summarise(
+    return compare_runs(
         policies,
         scenario.environment(),
         runs,
@@ -92,7 +93,7 @@ def _family(label: str) -> str:
     return label.removesuffix(", greedy") if label.startswith("OFUL") else label
 
 
-def _overview(pairs: Mapping[str, tuple[Comparison, Comparison]]) -> Table:
+def _overview(pairs: Mapping[str, tuple[Comparison, Comparison]]) -> TextTable:
     cells: dict[str, dict[str, list[str]]] = {}
     for name, pair in pairs.items():
         for place, one in enumerate(pair):
@@ -103,7 +104,7 @@ def _overview(pairs: Mapping[str, tuple[Comparison, Comparison]]) -> Table:
     last = [name for name in ("random H-sparse", "CUCB", "clairvoyant") if name in cells]
     order = [name for name in cells if name not in last] + last
     short, long = (f"{one.horizon:,}" for one in next(iter(pairs.values())))
-    return Table(
+    return TextTable(
         title=f"Mean regret at T = {short} / {long}",
         headings=("policy", *pairs),
         words=1,
@@ -124,7 +125,7 @@ def _overview(pairs: Mapping[str, tuple[Comparison, Comparison]]) -> Table:
     )
 
 
-def _table(name: str, short: Comparison, long: Comparison) -> Table:
+def _table(name: str, short: Comparison, long: Comparison) -> TextTable:
     later = {entry.label: entry for entry in long.entries}
     rows = []
     for entry in short.entries:
@@ -136,7 +137,7 @@ def _table(name: str, short: Comparison, long: Comparison) -> Table:
                 ", ".join(entry.told),
                 entry.regret[short.horizon].text(),
                 end.regret[long.horizon].text() if end else ABSENT,
-                end.difference[long.horizon].text(signed=True)
+                long.difference(end.label, RECOMMENDED).text(signed=True)
                 if end and end.label != RECOMMENDED
                 else "",
                 f"{shown.optimal_share:.0%}",
@@ -146,7 +147,7 @@ def _table(name: str, short: Comparison, long: Comparison) -> Table:
     few = [f"{e.label} {e.trials}" for e in long.entries if e.trials < long.trials]
     fewer = f" ({', '.join(few)})" if few else ""
     reasons = [f"{label}: {why}" for label, why in short.left_out.items()]
-    return Table(
+    return TextTable(
         title=f"{name}: regret, its 95% interval, and the difference in the same trials",
         headings=(
             "policy",
@@ -178,7 +179,7 @@ def _pairs(results: Results) -> dict[str, tuple[Comparison, Comparison]]:
     }
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[TextTable]:
     pairs = _pairs(results)
     details = [_table(name, *pair) for name, pair in pairs.items()]
     return [_overview(pairs), *details]
@@ -191,7 +192,9 @@ def _figures(results: Results, seed: int) -> list[Figure]:
     made = []
     for scenario in GEOMETRIES:
         found = comparison(scenario, results, 1)
-        figure = found.figure(f"field-{scenario.name}", f"The field on {scenario.about}")
+        figure = comparison_figure(
+            found, f"field-{scenario.name}", f"The field on {scenario.about}"
+        )
         notes = (
             *figure.notes,
             f"The paper's algorithm: literal (confidence scale 1), and epsilon_c x {SORTED_SCALE:g}"

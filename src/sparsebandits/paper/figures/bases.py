@@ -1,7 +1,7 @@
 """`fig:app_basis_actions`: whether it matters which basis explores."""
 
-from scipy import stats
-
+from sparsebandits.comparison.intervals import Interval
+from sparsebandits.environments.paper_setting import random_ellipsoid
 from sparsebandits.paper.base import (
     DELTA,
     SHORT,
@@ -13,12 +13,10 @@ from sparsebandits.paper.base import (
     paper_environment,
 )
 from sparsebandits.paper.claim import Claim, Verdict
-from sparsebandits.paper.figures.ellipsoid import random_ellipsoid
 from sparsebandits.paper.notes import run_note, setting_note
 from sparsebandits.plotting.figure import Figure, Panel, regret_series
 from sparsebandits.policies import APSEEG
 from sparsebandits.sweeps import Cell
-from sparsebandits.validation import FloatArray
 
 NAMES = {
     "standard": "standard",
@@ -90,10 +88,10 @@ def _paired(results: Results, kind: str, scale: float) -> Claim:
     worst, text, interval = 0.0, [], (0.0, 0.0)
     for name in list(NAMES)[1:]:
         difference = (results[f"{name}-{kind}"].regret[:, -1] - base) / base.mean()
-        low, high = _interval(difference)
-        text.append(f"{NAMES[name]} {difference.mean():+.1%} [{low:+.1%}, {high:+.1%}]")
-        if abs(difference.mean()) >= abs(worst):
-            worst, interval = float(difference.mean()), (low, high)
+        mean = Interval.of(difference)
+        text.append(f"{NAMES[name]} {mean.mean:+.1%} [{mean.low:+.1%}, {mean.high:+.1%}]")
+        if abs(mean.mean) >= abs(worst):
+            worst, interval = mean.mean, (mean.low, mean.high)
     return Claim(
         id=f"bases-indistinguishable-{kind}",
         label="fig:app_basis_actions",
@@ -115,11 +113,6 @@ def equivalence_verdict(low: float, high: float, limit: float = 0.05) -> Verdict
     if max(abs(low), abs(high)) <= limit:
         return "holds"
     return "fails" if low > 0 or high < 0 else "not testable"
-
-
-def _interval(differences: FloatArray) -> tuple[float, float]:
-    half = stats.t.ppf(0.975, differences.size - 1) * stats.sem(differences)
-    return float(differences.mean() - half), float(differences.mean() + half)
 
 
 BASES = Experiment(

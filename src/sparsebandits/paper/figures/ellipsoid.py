@@ -1,34 +1,11 @@
 """`fig:case4` and `fig:ellipsoid pro`: APSEE-G on a random ellipsoid."""
 
-import numpy as np
-
-from sparsebandits.action_sets import Ellipsoid
-from sparsebandits.paper.base import DIM, Experiment, Results
+from sparsebandits.environments.paper_setting import random_ellipsoid
+from sparsebandits.paper.base import Experiment, Results
 from sparsebandits.paper.figures.geometry import Geometry
 from sparsebandits.paper.figures.lp_balls import LITERAL, scaled, sharper
 from sparsebandits.plotting.figure import Figure
 from sparsebandits.policies import APSEEG
-from sparsebandits.validation import FloatArray
-
-
-def random_ellipsoid(seed: int = 0) -> Ellipsoid:
-    """Draw a positive definite matrix with random axes and eigenvalues uniform on [0.2, 1].
-
-    The paper says "randomly generated positive definite matrix with lambda_max <= 1" and no more.
-    """
-    rng = np.random.default_rng(seed)
-    basis, triangle = np.linalg.qr(rng.standard_normal((DIM, DIM)))
-    basis *= np.sign(np.diag(triangle))
-    matrix = (basis * rng.uniform(0.2, 1.0, DIM)) @ basis.T
-    return Ellipsoid((matrix + matrix.T) / 2)
-
-
-def random_matrix(rng: np.random.Generator, dim: int, condition: float) -> FloatArray:
-    """Draw A with lambda_max = 1 and the given condition number, its axes uniformly turned."""
-    turn, upper = np.linalg.qr(rng.standard_normal((dim, dim)))
-    turn = turn * np.sign(np.diag(upper))
-    return np.asarray((turn * np.geomspace(1 / condition, 1, dim)) @ turn.T)
-
 
 GEOMETRY = Geometry(
     id="ellipsoid",

@@ -1,7 +1,7 @@
 """Regret on one action set at both horizons: the three panels that most of the figures share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sparsebandits.action_sets import ActionSet
@@ -26,9 +26,7 @@ from sparsebandits.plotting.figure import (
     tail_exponent,
 )
 from sparsebandits.policies import PhasedPolicy
-from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell
-from sparsebandits.validation import BoolArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,8 +207,7 @@ class Geometry:
                 measured=f"Only {int(early.sum())} runs locked the right support early enough.",
                 verdict="not testable",
             )
-        kept = _subset(run, early)
-        fitted = tail_exponent(kept)
+        fitted = tail_exponent(run.rows(early))
         verdict: Verdict = (
             "holds with the stated change" if fitted.high <= self.rate + 0.1 else "fails"
         )
@@ -229,15 +226,3 @@ class Geometry:
             verdict=verdict,
             change=changed.label if verdict == "holds with the stated change" else "",
         )
-
-
-def _subset(run: Run, rows: BoolArray) -> Run:
-    return replace(
-        run,
-        regret=run.regret[rows],
-        locked_at=run.locked_at[rows],
-        support_correct=run.support_correct[rows],
-        theta_error=run.theta_error[rows],
-        optimum=run.optimum[rows],
-        overlap=None,
-    )

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.comparison.compare import Comparison, Entry, comparison_cells, summarise
+from sparsebandits.comparison.compare import Comparison, compare_runs, comparison_cells
+from sparsebandits.comparison.entries import Entry
 from sparsebandits.comparison.field import GUARANTEED, RECOMMENDED
+from sparsebandits.comparison.intervals import Interval, ratio_interval
 from sparsebandits.comparison.scenarios import ROBUSTNESS, Scenario
-from sparsebandits.comparison.tables import Interval, Table, ratio_interval
+from sparsebandits.comparison.text_table import TextTable
 from sparsebandits.paper.base import Experiment, Results
 from sparsebandits.paper.claim import Claim
 from sparsebandits.plotting.figure import Figure, Panel, Role, Series
@@ -56,7 +58,7 @@ def comparison(scenario: Scenario, results: Results) -> Comparison:
     policies = {
         label: policy for label, policy in scenario.field(horizon).policies.items() if label in runs
     }
-    return summarise(
+    return compare_runs(
         policies,
         scenario.environment(),
         runs,
@@ -132,7 +134,7 @@ def _claims(results: Results) -> list[Claim]:
 # ---------------------------------------------------------------------- tables
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[TextTable]:
     rows, details = [], []
     for scenario in ROBUSTNESS:
         found = comparison(scenario, results)
@@ -162,7 +164,7 @@ def _tables(results: Results) -> list[Table]:
                 folded=True,
             )
         )
-    overview = Table(
+    overview = TextTable(
         title=f"{RECOMMENDED} against the best baseline of each scenario",
         headings=("scenario", "what", RECOMMENDED, "best baseline", "ratio", "at most twice"),
         rows=tuple(rows),

@@ -12,10 +12,10 @@ from sparsebandits.environments import (
     RotatingEllipsoid,
     UniformCube,
 )
+from sparsebandits.environments.paper_setting import random_ellipsoid
 from sparsebandits.paper.base import DELTA, DIM, SHORT, SIGMA, SPARSITY, Experiment, Results
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.exponents import SUB_LINEAR, rate_claim
-from sparsebandits.paper.figures.ellipsoid import random_ellipsoid
 from sparsebandits.paper.notes import setting_note
 from sparsebandits.plotting.figure import Figure, Panel, over_power, regret_series
 from sparsebandits.policies import TimeVaryingAPSEEG

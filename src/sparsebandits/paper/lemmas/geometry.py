@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 import sparsebandits as sb
+from sparsebandits.environments.paper_setting import random_matrix
 from sparsebandits.paper.base import DIM, SPARSITY
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.figures.ellipsoid import random_matrix
 from sparsebandits.paper.verdicts import (
     ROUNDING,
     Share,

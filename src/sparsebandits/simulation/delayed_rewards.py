@@ -22,13 +22,13 @@ class Mailbox(Generic[Parcel]):
 
     def post(self, step: int, parcel: Parcel) -> None:
         """Send off the reward of a step; steps are posted in order, from 1."""
-        late = 0
+        delay = 0
         if self._delay is not None:
             place = (step - 1) % _BLOCK
             if place == 0 or self._drawn is None:
                 self._drawn = self._delay.draw(self._rng, _BLOCK)
-            late = int(self._drawn[place])
-        self._due.setdefault(step + late, []).append(parcel)
+            delay = int(self._drawn[place])
+        self._due.setdefault(step + delay, []).append(parcel)
 
     def arrivals(self, step: int) -> list[Parcel]:
         """Return what arrives after a step, in the order in which it was sent."""

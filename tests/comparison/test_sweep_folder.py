@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparsebandits.errors import SweepError
+from sparsebandits.comparison.entries import entry_of
+from sparsebandits.comparison.intervals import Means, student
+from sparsebandits.comparison.sweep_folder import SweepComparison, compare_sweep
+from sparsebandits.errors import InvalidValueError
 from sparsebandits.simulation import Run
-from sparsebandits.sweeps import tidy
 from sparsebandits.sweeps.cell import Cell
-from sparsebandits.sweeps.differences import difference
 from sparsebandits.sweeps.engine import load_cell
-from sparsebandits.sweeps.folder import CHUNKS, SweepResult, sweep
-from sparsebandits.sweeps.moments import Moments, student
-from sparsebandits.sweeps.results import Summary, summarise, summarise_steps
+from sparsebandits.sweeps.folder import SweepResult, sweep
 from tests.sweeps.small_sweep import small
 
 CONFIGURATION = small(
@@ -34,13 +33,13 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
 
 
 @pytest.fixture(scope="module")
-def summary(done: SweepResult) -> Summary:
-    return summarise(done.folder)
+def cells(done: SweepResult) -> SweepComparison:
+    return compare_sweep(done.folder)
 
 
 def run_of(done: SweepResult, key: str) -> Run:
-    cell: Cell = next(one.cell for one in done.sweep.cells if one.key == key)
-    return load_cell(done.folder / CHUNKS, cell, done.sweep.seed)
+    cell: Cell = next(cell for cell in done.sweep.cells if cell.key == key)
+    return load_cell(done.folder, cell, done.sweep.seed)
 
 
 def obvious(values: list[float]) -> tuple[float, float, float, float, int]:
@@ -57,21 +56,21 @@ def obvious(values: list[float]) -> tuple[float, float, float, float, int]:
     return mean, error, mean - half, mean + half, count
 
 
-def test_the_summary_is_the_slow_obvious_one(done: SweepResult, summary: Summary) -> None:
-    assert [one.key for one in summary.cells] == [one.key for one in done.sweep.cells]
-    for cell in summary.cells:
-        run = run_of(done, cell.key)
+def test_the_summary_is_the_slow_obvious_one(done: SweepResult, cells: SweepComparison) -> None:
+    assert [entry.label for entry in cells.entries] == [one.key for one in done.sweep.cells]
+    for cell in cells.entries:
+        run = run_of(done, cell.label)
         assert cell.steps.tolist() == run.steps.tolist()
         assert (cell.trials, cell.planned) == (7, 7)
         for name in ("regret", "theta_error", "optimal_share"):
             measure, values = cell.measures[name], getattr(run, name)
             for place in range(run.steps.size):
-                wanted = obvious(values[:, place].tolist())
-                found = [
+                slow = obvious(values[:, place].tolist())
+                read = [
                     getattr(measure, part)[place]
                     for part in ("mean", "standard_error", "low", "high", "count")
                 ]
-                np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+                np.testing.assert_allclose(read, slow, rtol=1e-12, atol=1e-14)
         locked = np.isfinite(run.locked_at)
         assert cell.locked_share == locked.mean()
 
@@ -82,7 +81,7 @@ def test_blocks_in_any_cut_give_the_same_moments() -> None:
     values = 1e6 + 1e-3 * rng.standard_normal((60, 3))
     values[rng.random(values.shape) < 0.2] = np.nan
     values[:, 2] = np.nan
-    moments = Moments(3)
+    moments = Means(np.arange(3))
     for block in np.split(values, [1, 2, 30, 30]):
         moments.add(block)
     for column in range(3):
@@ -90,63 +89,57 @@ def test_blocks_in_any_cut_give_the_same_moments() -> None:
         assert moments.count[column] == count
         np.testing.assert_allclose(moments.mean[column], mean, rtol=1e-14)
         np.testing.assert_allclose(moments.standard_error[column], error, rtol=1e-5)
-    whole = Moments(1)
-    whole.add(values[:, :1][~np.isnan(values[:, :1])].reshape(-1, 1), complete=True)
+    whole = Means(np.arange(1))
+    whole.add(values[:, :1][~np.isnan(values[:, :1])].reshape(-1, 1))
     np.testing.assert_allclose(whole.standard_error, moments.standard_error[:1], rtol=1e-5)
     assert np.isnan(student(np.array([0.0]))).all()
 
 
-def test_small_row_groups_change_nothing(
-    done: SweepResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tidy, "_GROUP", 40)
-
-    def chunks(one: Any) -> Any:
-        run = run_of(done, one.key)
-        yield 0, run
-
-    tidy.write_tables(tmp_path, done.sweep.cells, chunks, track_support=False)
-    cut, whole = summarise_steps(tmp_path / tidy.STEPS), summarise_steps(done.steps)
-    for key, (steps, measures) in whole.items():
-        assert cut[key][0].tolist() == steps.tolist()
-        np.testing.assert_allclose(cut[key][1]["regret"].high, measures["regret"].high, rtol=1e-12)
+def test_small_parts_change_nothing(done: SweepResult, cells: SweepComparison) -> None:
+    for cell in cells.entries:
+        run = run_of(done, cell.label)
+        parts = [run.rows(slice(first, first + 2)) for first in (0, 2, 4, 6)]
+        cut = entry_of(parts, regret_by_trial=None, label="a", columns={}, planned=7)
+        assert (cut.trials, cut.locked_share) == (7, cell.locked_share)
+        np.testing.assert_allclose(cut.regret.high, cell.regret.high, rtol=1e-12)
 
 
 def test_cells_in_one_world_are_compared_trial_by_trial(
-    done: SweepResult, summary: Summary
+    done: SweepResult, cells: SweepComparison
 ) -> None:
-    found = difference(summary, FIRST, SECOND)
+    difference = cells.difference(FIRST, SECOND)
     gaps = (run_of(done, FIRST).regret[:, -1] - run_of(done, SECOND).regret[:, -1]).tolist()
     mean, error, low, high, count = obvious(gaps)
-    assert found.paired
-    assert found.trials == (count, count) == (7, 7)
-    assert found.step == 120
+    assert difference.paired
+    assert difference.trials == (count, count) == (7, 7)
+    assert difference.step == 120
     np.testing.assert_allclose(
-        [found.mean, found.standard_error, found.low, found.high], [mean, error, low, high]
+        [difference.mean, difference.standard_error, difference.low, difference.high],
+        [mean, error, low, high],
     )
-    assert "same theta* and noise" in found.reason
-    turned = difference(summary, SECOND, FIRST)
-    assert turned.mean == -found.mean
+    assert "same theta* and noise" in difference.reason
+    turned = cells.difference(SECOND, FIRST)
+    assert turned.mean == -difference.mean
 
 
-def test_cells_in_other_worlds_are_compared_by_welch(done: SweepResult, summary: Summary) -> None:
+def test_cells_in_other_worlds_are_compared_by_welch(
+    done: SweepResult, cells: SweepComparison
+) -> None:
     other = FIRST.replace("sigma=0.1", "sigma=0.5")
-    found = difference(summary, FIRST, other, step=int(summary.cell(FIRST).steps[-2]))
-    one, two = (run_of(done, key).regret[:, -2] for key in (FIRST, other))
-    interval = stats.ttest_ind(one, two, equal_var=False).confidence_interval(0.95)
-    assert not found.paired
-    assert "differ in sigma" in found.reason
-    np.testing.assert_allclose([found.low, found.high], [interval.low, interval.high])
-    assert difference(summary, FIRST, FIRST.replace("H=1", "H=2")).paired
+    difference = cells.difference(FIRST, other, step=int(cells.entry(FIRST).steps[-2]))
+    regret, baseline = (run_of(done, key).regret[:, -2] for key in (FIRST, other))
+    interval = stats.ttest_ind(regret, baseline, equal_var=False).confidence_interval(0.95)
+    assert not difference.paired
+    assert "differ in sigma" in difference.reason
+    np.testing.assert_allclose([difference.low, difference.high], [interval.low, interval.high])
+    assert cells.difference(FIRST, FIRST.replace("H=1", "H=2")).paired
 
 
-def test_what_is_not_there_is_named(summary: Summary) -> None:
-    with pytest.raises(SweepError, match="no results of a cell 'x'; it has"):
-        difference(summary, "x", FIRST)
-    with pytest.raises(SweepError, match="compared with itself"):
-        difference(summary, FIRST, FIRST)
-    with pytest.raises(SweepError, match=r"Step 119 of .* was not recorded; the nearest are"):
-        difference(summary, FIRST, SECOND, step=119)
+def test_what_is_not_there_is_named(cells: SweepComparison) -> None:
+    with pytest.raises(InvalidValueError, match="no results of 'x'; there are those of"):
+        cells.difference("x", FIRST)
+    with pytest.raises(InvalidValueError, match="Step 119 was not recorded; the nearest are"):
+        cells.difference(FIRST, SECOND, step=119)
 
 
 def test_an_interrupted_sweep_has_a_summary(tmp_path: Path) -> None:
@@ -160,8 +153,8 @@ def test_an_interrupted_sweep_has_a_summary(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sweep(CONFIGURATION, tmp_path / "a", progress=stop)
-    summary = summarise(tmp_path / "a")
-    assert 0 < len(summary.cells) < 8
-    assert summary.manifest["ended"] is None
-    one = summary.cells[0]
-    assert one.measures["regret"].count.tolist() == [one.trials] * one.steps.size
+    cells = compare_sweep(tmp_path / "a")
+    assert 0 < len(cells.entries) < 8
+    assert cells.manifest["ended"] is None
+    cell = cells.entries[0]
+    assert cell.measures["regret"].count.tolist() == [cell.trials] * cell.steps.size

@@ -1,0 +1,35 @@
+"""Print a table of text cells."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sparsebandits.comparison.text_table import TextTable
+
+
+def open_console(width: int) -> "Console":
+    """Return where results are printed: as wide as the terminal, or `width` where there is none."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    return console if console.is_terminal else Console(highlight=False, markup=False, width=width)
+
+
+def print_table(console: "Console", table: "TextTable", bold: str | None = None) -> None:
+    """Print a table and its notes; the row that begins with `bold` stands out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(title=table.title or None, title_justify="left", box=None, pad_edge=False)
+    grid.padding = (0, 1, 0, 0)
+    for place, heading in enumerate(table.headings):
+        is_word = place < table.words
+        grid.add_column(heading, justify="left" if is_word else "right", overflow="fold")
+    for row in table.rows:
+        grid.add_row(*map(Text, row), style="bold" if row[0] == bold else None)
+    console.print(grid)
+    if table.notes:
+        console.print()
+    for note in table.notes:
+        console.print(f"- {note}")

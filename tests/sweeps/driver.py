@@ -15,6 +15,11 @@ CELL = lints(horizon=400, trials=2 * CHUNKS)
 """About 0.15 s for each of its chunks."""
 
 
+def run(folder: Path, *, workers: int = 1, cluster: str | None = None) -> engine.Report:
+    with chunks_of(2):
+        return engine.run_chunks([CELL], SEED, folder, workers=workers, cluster=cluster)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
@@ -23,10 +28,7 @@ def main() -> int:
     options = parser.parse_args()
     engine.SMALL = 0.0
     try:
-        with chunks_of(2):
-            report = engine.run_chunks(
-                [CELL], SEED, options.folder, workers=options.workers, cluster=options.cluster
-            )
+        report = run(options.folder, workers=options.workers, cluster=options.cluster)
     except SweepError as error:
         print(error, file=sys.stderr)
         return 1

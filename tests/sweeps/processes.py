@@ -1,6 +1,5 @@
 """Start, watch and kill the processes of a sweep."""
 
-import json
 import os
 import signal
 import subprocess
@@ -9,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
@@ -42,24 +40,6 @@ def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def driver(folder: Path, *arguments: str) -> tuple[str, ...]:
     return ("-m", "tests.sweeps.driver", str(folder), *arguments)
-
-
-def finish(folder: Path, *arguments: str) -> dict[str, Any]:
-    """Run the driver to its end and return its report."""
-    with started(*driver(folder, *arguments)) as process:
-        out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    report: dict[str, Any] = json.loads(out)
-    return report
-
-
-def refusal(folder: Path, *arguments: str) -> str:
-    """Run the driver to an error that it foresees, and return its one line."""
-    with started(*driver(folder, *arguments)) as process:
-        out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1, (out, err)
-    assert "Traceback" not in err
-    return err
 
 
 def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:

@@ -1,42 +1,29 @@
 """What is an extra is asked for by its name, and only where it is used."""
 
-import subprocess
-import sys
+from tests.sweeps.processes import PATIENCE, started
 
-WITHOUT = """
+CODE = """
 import sys
 sys.modules["pyarrow"] = sys.modules["distributed"] = None  # as if they were not installed
 from sparsebandits.errors import SweepError
 from sparsebandits.sweeps import engine, run_cells, sweep
 from tests.sweeps.small_cells import SEED, apsee, same_bits, whole
-"""
 
-
-def answer(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT + code], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_cells_run_in_memory_without_any_extra() -> None:
-    code = "print(same_bits(run_cells([apsee(trials=5)], SEED)['apsee'], whole(apsee(trials=5))))"
-    assert answer(code) == "True\n"
-
-
-def test_what_is_missing_is_named() -> None:
-    code = """
-try:
-    sweep({}, "nowhere")
-except SweepError as error:
-    print(error)
+print(same_bits(run_cells([apsee(trials=5)], SEED)["apsee"], whole(apsee(trials=5))))
 engine.SMALL = 0.0
-try:
-    run_cells([apsee()], SEED, workers=2)
-except SweepError as error:
-    print(error)
+for ask in (lambda: sweep({}, "nowhere"), lambda: run_cells([apsee()], SEED, workers=2)):
+    try:
+        ask()
+    except SweepError as error:
+        print(error)
 """
-    table, workers = answer(code).splitlines()
+
+
+def test_cells_run_in_memory_and_the_rest_says_what_it_needs() -> None:
+    with started("-c", CODE) as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    runs, table, workers = out.splitlines()
+    assert runs == "True"
     assert "pip install 'sparsebandits[sweep]'" in table
     assert "pip install sparsebandits[cluster]" in workers

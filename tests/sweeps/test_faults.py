@@ -10,18 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.sweeps.driver import CELL, CHUNKS
-from tests.sweeps.processes import (
-    PATIENCE,
-    command,
-    driver,
-    finish,
-    refusal,
-    started,
-    wait_until,
-    workers_of,
-)
-from tests.sweeps.small_cells import SEED, holds_the_same_bits
+from sparsebandits.errors import SweepError
+from sparsebandits.sweeps import executors
+from tests.sweeps.driver import CELL, CHUNKS, run
+from tests.sweeps.processes import PATIENCE, command, driver, started, wait_until, workers_of
+from tests.sweeps.small_cells import holds_the_same_bits
 from tests.sweeps.test_engine import landed
 
 FEW = 4
@@ -36,16 +29,22 @@ def wait_for_chunks(folder: Path, process: subprocess.Popen[str], count: int = F
     wait_until(lambda: len(landed(folder)) >= count, process)
 
 
-def resumes(folder: Path, *arguments: str) -> None:
-    """Go on, and check that no chunk which had landed was computed again."""
+def resumes(folder: Path) -> None:
+    """Go on, and check that no part which had landed was computed again."""
     before = landed(folder)
-    report = finish(folder, *arguments)
-    assert (report["computed"], report["reused"]) == (CHUNKS - len(before), len(before))
+    report = run(folder)
+    assert (report.computed, report.reused) == (CHUNKS - len(before), len(before))
     after = landed(folder)
     assert {path: after[path] for path in before} == before
     assert len(after) == CHUNKS
     assert not list(folder.rglob("*.part"))
     assert holds_the_same_bits(folder, CELL)
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(SweepError) as caught:
+        run(folder)
+    return str(caught.value)
 
 
 def test_a_killed_worker_changes_nothing(folder: Path) -> None:
@@ -119,8 +118,8 @@ def test_a_dead_scheduler_is_named_and_nothing_is_lost(folder: Path, tmp_path: P
 def test_two_sweeps_do_not_share_a_folder(folder: Path) -> None:
     with started(*driver(folder)) as process:
         wait_for_chunks(folder, process, 1)
+        os.kill(process.pid, signal.SIGSTOP)  # so that it cannot be done before it is met
         message = refusal(folder)
-        assert process.poll() is None
     assert f"in use by process {process.pid} on " in message
     assert "--out" in message
     resumes(folder)
@@ -185,8 +184,7 @@ def test_truncated_and_damaged_parts_alone_are_computed_again(folder: Path) -> N
     second.write_bytes(content)
     third.write_bytes(b"")
     before = landed(folder)
-    report = finish(folder)
-    assert report["reused"] == len(before) - 3
+    assert run(folder).reused == len(before) - 3
     after = landed(folder)
     changed = {path for path in before if before[path] != after.get(path)}
     assert changed == {str(first), str(second), str(third)}
@@ -196,9 +194,6 @@ def test_truncated_and_damaged_parts_alone_are_computed_again(folder: Path) -> N
 def test_no_scheduler_at_the_address_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sparsebandits.errors import SweepError
-    from sparsebandits.sweeps import executors, run_chunks
-
     monkeypatch.setattr(executors, "PATIENCE", 1.0)
     with pytest.raises(SweepError, match="No Dask scheduler answers at tcp://127"):
-        run_chunks([CELL], SEED, tmp_path, cluster="tcp://127.0.0.1:1")
+        run(tmp_path, cluster="tcp://127.0.0.1:1")

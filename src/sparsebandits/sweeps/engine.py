@@ -191,12 +191,16 @@ class _Ledger:
         self._parts = parts
         self._progress = progress
         self._chunkings: dict[str, Chunking] = {}
+        self._fingerprints: dict[str, str] = {}
+        self._open: dict[str, Chunking] = {}
         for fingerprint, alike in _by_fingerprint(cells, seed).items():
             landed = parts.landed(fingerprint)
             self.reused += len(landed)
-            self._chunkings[fingerprint] = Chunking(alike, seed, chunk_seconds, landed)
-        self._open = {name: one for name, one in self._chunkings.items() if one.trials_left}
-        self._fingerprints = {one.cell.key: name for name, one in self._chunkings.items()}
+            chunking = Chunking(alike, seed, chunk_seconds, landed)
+            self._chunkings[fingerprint] = chunking
+            self._fingerprints[chunking.cell.key] = fingerprint
+            if chunking.trials_left:
+                self._open[fingerprint] = chunking
         self._started = time.perf_counter()
         self._computed_seconds = 0.0
         self._computed_steps = 0

@@ -14,11 +14,13 @@ from sparsebandits.validation import (
     IntArray,
     Support,
     as_availability,
+    as_floats,
     as_integer,
     as_number,
     as_sparsity,
     as_support,
     as_theta,
+    read_only,
 )
 
 ExactForm = Literal["quadratic", "linear", "finite", "other"]
@@ -51,7 +53,7 @@ class ActionSet(ABC):
 
     def __init__(self, dim: int) -> None:
         self.dim = as_integer("dim", dim, minimum=1)
-        self.available: BoolArray = np.ones(self.dim, dtype=np.bool_)
+        self.available: BoolArray = read_only(np.ones(self.dim, dtype=np.bool_))
         self._cache: dict[Any, Any] = {}
 
     # ------------------------------------------------------------------ the hooks
@@ -193,7 +195,7 @@ class ActionSet(ABC):
 
     def contains(self, x: Any, *, tolerance: float = 1e-9) -> Any:
         """Whether x, of shape (..., dim), is in X up to a relative `tolerance`."""
-        points = np.asarray(x, dtype=np.float64)
+        points = as_floats("x", x, f"of shape (..., {self.dim})")
         if points.ndim == 0 or points.shape[-1] != self.dim:
             raise InvalidValueError(f"x must have shape (..., {self.dim}), got {points.shape}.")
         tolerance = as_number("tolerance", tolerance)
@@ -201,7 +203,9 @@ class ActionSet(ABC):
         inside: BoolArray = np.asarray(np.isfinite(rows).all(axis=-1))
         inside[inside] = self._contains(rows[inside], tolerance)
         if not self.is_unrestricted:
-            inside &= (np.abs(rows[:, ~self.available]) <= tolerance).all(axis=-1)
+            size = np.abs(rows)
+            slack = tolerance * size.max(axis=-1, keepdims=True)
+            inside &= (size[:, ~self.available] <= slack).all(axis=-1)
         shape = points.shape[:-1]
         return inside.reshape(shape) if shape else bool(inside[0])
 
@@ -235,9 +239,8 @@ class ActionSet(ABC):
                 "No coordinate is left: this set was restricted before, and none of the "
                 "coordinates now given is among those still available."
             )
-        mask.setflags(write=False)
         twin = copy.copy(self)
-        twin.available = mask
+        twin.available = read_only(mask)
         twin._cache = {}
         return twin
 

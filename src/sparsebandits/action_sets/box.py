@@ -6,8 +6,16 @@ import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
 from sparsebandits.action_sets.marginals import SortableMarginals
+from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_sparsity,
+    read_only,
+)
 
 
 class Box(ActionSet):
@@ -54,7 +62,7 @@ class Box(ActionSet):
                 f"0 must be inside (an unused coordinate is 0), got lower[{i}] = {self.lower[i]} "
                 f"and upper[{i}] = {self.upper[i]}; shift the coordinate so that 0 means unused."
             )
-        self._reach = np.maximum(-self.lower, self.upper)
+        self._reach = read_only(np.maximum(-self.lower, self.upper))
 
     @property
     def is_sortable(self) -> bool:
@@ -93,15 +101,14 @@ class Box(ActionSet):
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the norm of the H longest sides from 0: attained."""
         active = as_sparsity(sparsity, self.dim)
-        squares = np.sort(self._reach[self.available] ** 2)[::-1]
-        return float(np.sqrt(squares[:active].sum()))
+        return float(length(np.sort(self._reach[self.available])[::-1][:active]))
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return the sides."""
         return self.lower * self.available, self.upper * self.available
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        slack = tolerance * np.maximum(1.0, self._reach)
+        slack = tolerance * self._reach.max()
         return np.asarray(((x >= self.lower - slack) & (x <= self.upper + slack)).all(axis=-1))
 
     def _parameters(self) -> dict[str, Any]:

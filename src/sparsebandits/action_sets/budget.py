@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
@@ -87,14 +88,12 @@ class Budget(ActionSet):
         active = as_sparsity(sparsity, self.dim)
         caps = np.sort(self.upper[self.available])[::-1][:active]
         left = self.total - (np.cumsum(caps) - caps)
-        return float(np.linalg.norm(np.clip(np.minimum(caps, left), 0.0, None)))
+        return float(length(np.clip(np.minimum(caps, left), 0.0, None)))
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        slack = tolerance * np.maximum(1.0, self.upper)
+        slack = tolerance * min(self.upper.max(), self.total)
         inside = ((x >= -slack) & (x <= self.upper + slack)).all(axis=-1)
-        return np.asarray(
-            inside & (x.sum(axis=-1) <= self.total + tolerance * max(1.0, self.total))
-        )
+        return np.asarray(inside & (x.sum(axis=-1) <= self.total * (1 + tolerance)))
 
     def _parameters(self) -> dict[str, Any]:
         return {"total": self.total, "upper": self.upper.tolist()}

@@ -11,8 +11,16 @@ from scipy.linalg import blas
 
 from sparsebandits.action_sets.base import ActionSet
 from sparsebandits.action_sets.marginals import Marginals, before
+from sparsebandits.action_sets.scaling import length, unit_rows
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_sparsity,
+    read_only,
+)
 
 _ENUMERABLE_SUPPORTS = 20_000
 _LONG_ROW = 256
@@ -52,30 +60,40 @@ class Ellipsoid(ActionSet):
         if given.shape[0] != given.shape[1]:
             raise InvalidValueError(f"matrix must be square, got shape {given.shape}.")
         super().__init__(given.shape[0])
-        asymmetry = float(np.abs(given - given.T).max())
-        if asymmetry > 1e-8 * float(np.abs(given).max()):
+        self._diagonal = np.diag(given)
+        self._refuse_wrong_entries(given)
+        self.matrix: FloatArray = read_only((given + given.T) / 2)
+        self._factor = self._checked_factor()
+        self._is_diagonal = not np.count_nonzero(self.matrix - np.diag(self._diagonal))
+
+    def _refuse_wrong_entries(self, given: FloatArray) -> None:
+        low = np.flatnonzero(self._diagonal <= 0)
+        if low.size:
+            i = low[0]
+            raise InvalidValueError(
+                f"matrix must be positive definite, otherwise the ellipsoid is unbounded; got "
+                f"{self._diagonal[i]} at index ({i}, {i}). Make the diagonal positive."
+            )
+        difference = np.abs(given - given.T)
+        if (_to_unit_diagonal(difference, self._diagonal) > 1e-8).any():
             raise InvalidValueError(
                 f"matrix must be symmetric, got entries that differ from their mirror image by up "
-                f"to {asymmetry:.3g}; pass (A + A.T) / 2 if that is what you mean."
+                f"to {difference.max():.3g}; pass (A + A.T) / 2 if that is what you mean."
             )
-        self.matrix: FloatArray = (given + given.T) / 2
-        self.matrix.setflags(write=False)
-        self._factor = self._checked_factor()
-        self._diagonal = np.diag(self.matrix).copy()
-        self._is_diagonal = not np.count_nonzero(self.matrix - np.diag(self._diagonal))
 
     def _checked_factor(self) -> FloatArray:
         try:
             factor: FloatArray = np.asarray(np.linalg.cholesky(self.matrix), dtype=np.float64)
         except np.linalg.LinAlgError:
             factor = np.zeros((1, 1))
-        pivots = np.diag(factor)
-        # A pivot lost to rounding means that some direction is unbounded for all we can tell.
-        if pivots.min() <= 1e-7 * np.sqrt(np.abs(np.diag(self.matrix)).max()):
-            smallest = float(np.linalg.eigvalsh(self.matrix)[0])
+        # A pivot lost to rounding means that some direction is unbounded for all we can tell. Each
+        # is held against its own coordinate: units may differ, directions may not coincide.
+        if (np.diag(factor) <= 1e-7 * np.sqrt(self._diagonal)).any():
+            unit = _to_unit_diagonal(self.matrix, self._diagonal)
             raise InvalidValueError(
-                f"matrix must be positive definite, otherwise the ellipsoid is unbounded; its "
-                f"smallest eigenvalue is {smallest:.3g}. Add a small multiple of the identity."
+                f"matrix must be positive definite, otherwise the ellipsoid is unbounded; scaled "
+                f"to a unit diagonal its smallest eigenvalue is {np.linalg.eigvalsh(unit)[0]:.3g}, "
+                "and rounding hides anything below 1e-14. Add a small multiple of the identity."
             )
         return np.asfortranarray(factor)  # as LAPACK wants it: no copy at each solve
 
@@ -109,11 +127,12 @@ class Ellipsoid(ActionSet):
         return EllipsoidMarginals(self.matrix, theta, self.available)
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        unit, _ = unit_rows(theta)
         if indices.ndim == 1:
-            solved = solve_shared(self._factor_on(indices), theta)
+            solved = solve_shared(self._factor_on(indices), unit)
         else:
-            solved = solve_padded(self.matrix, theta, indices)
-        squared = (theta * solved).sum(axis=-1, keepdims=True)
+            solved = solve_padded(self.matrix, unit, indices)
+        squared = (unit * solved).sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(squared > 0, solved / np.sqrt(squared), 0.0)
 
@@ -123,7 +142,7 @@ class Ellipsoid(ActionSet):
             return super().unconstrained_values(theta)
         usable = np.flatnonzero(self.available)
         half = blas.dtrsv(self._factor_on(usable), theta[0, usable], lower=1)
-        return np.array([np.linalg.norm(half)])
+        return length(half[None])
 
     def _factor_on(self, support: IntArray) -> FloatArray:
         if support.size == self.dim:
@@ -141,7 +160,7 @@ class Ellipsoid(ActionSet):
     # ------------------------------------------------------------------ bounds
 
     def sparse_norm_bound(self, sparsity: int) -> float:
-        """Return 1 / sqrt(min over S of lambda_min(A_S)): exact if S can be enumerated, else above.
+        """Return the longest half-axis of an A_S, 1 / sqrt(lambda_min(A_S)), or a bound above it.
 
         Beyond 20,000 supports the larger of lambda_min(A) and the sparse Gershgorin bound
         min_i A_ii - (the H-1 largest abs(A_ij)) stands in for the minimum.
@@ -149,21 +168,22 @@ class Ellipsoid(ActionSet):
         active = min(as_sparsity(sparsity, self.dim), int(self.available.sum()))
         key = ("norm", active)
         if key not in self._cache:
-            self._cache[key] = float(1.0 / np.sqrt(self._smallest_eigenvalue(active)))
+            self._cache[key] = self._longest_half_axis(active)
         return float(self._cache[key])
 
-    def _smallest_eigenvalue(self, active: int) -> float:
+    def _longest_half_axis(self, active: int) -> float:
         usable = np.flatnonzero(self.available)
         if math.comb(usable.size, active) <= _ENUMERABLE_SUPPORTS:
             chosen = itertools.chain.from_iterable(itertools.combinations(usable, active))
             supports = np.fromiter(chosen, dtype=np.intp).reshape(-1, active)
             blocks = self.matrix[supports[:, :, None], supports[:, None, :]]
-            return float(np.linalg.eigvalsh(blocks).min())
+            return float(_longest_half_axes(blocks).max())
         block = self.matrix[np.ix_(usable, usable)]
         off_diagonal = np.abs(block - np.diag(np.diag(block)))
         heaviest = np.sort(off_diagonal, axis=1)[:, ::-1][:, : active - 1].sum(axis=1)
         gershgorin = float((np.diag(block) - heaviest).min())
-        return max(float(np.linalg.eigvalsh(block)[0]), gershgorin)
+        longest = float(_longest_half_axes(block[None])[0])
+        return min(longest, 1.0 / math.sqrt(gershgorin)) if gershgorin > 0 else longest
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return -1 / sqrt(A_kk) and 1 / sqrt(A_kk)."""
@@ -193,11 +213,28 @@ class Ellipsoid(ActionSet):
         return {"matrix": self.matrix.tolist()}
 
     def _summary(self) -> str:
-        eigenvalues = np.linalg.eigvalsh(self.matrix)
-        return (
-            f"dim={self.dim}, half-axes {1 / np.sqrt(eigenvalues[-1]):.3g} to "
-            f"{1 / np.sqrt(eigenvalues[0]):.3g}"
-        )
+        shortest = 1.0 / np.sqrt(np.linalg.eigvalsh(self.matrix)[-1])
+        longest = _longest_half_axes(self.matrix[None])[0]
+        return f"dim={self.dim}, half-axes {shortest:.3g} to {longest:.3g}"
+
+
+def _to_unit_diagonal(matrices: FloatArray, diagonals: FloatArray) -> FloatArray:
+    """Divide entry ij by sqrt(diagonal_i diagonal_j): (..., k, k) and (..., k)."""
+    roots = np.sqrt(diagonals)
+    return np.asarray(matrices / roots[..., :, None] / roots[..., None, :], dtype=np.float64)
+
+
+def _longest_half_axes(matrices: FloatArray) -> FloatArray:
+    """Return 1 / sqrt(lambda_min) of each matrix, (n, k, k) to (n,).
+
+    From the largest eigenvalue of the inverse: the smallest one of A itself is lost in rounding
+    where the coordinates have very different units.
+    """
+    diagonals = np.diagonal(matrices, axis1=-2, axis2=-1)
+    unit = _to_unit_diagonal(matrices, diagonals)
+    inverses = np.asarray(np.linalg.inv(unit), dtype=np.float64)
+    largest = np.linalg.eigvalsh(_to_unit_diagonal(inverses, diagonals))[..., -1]
+    return np.asarray(np.sqrt(largest))
 
 
 def solve_shared(factor: FloatArray, theta: FloatArray) -> FloatArray:

@@ -6,8 +6,16 @@ import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
 from sparsebandits.action_sets.marginals import Marginals
+from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_sparsity,
+    read_only,
+)
 
 
 class FiniteSet(ActionSet):
@@ -46,7 +54,7 @@ class FiniteSet(ActionSet):
     def usable(self) -> BoolArray:
         """Which points use available coordinates only; (n_points,)."""
         if "usable" not in self._cache:
-            self._cache["usable"] = ~self._uses[:, ~self.available].any(axis=1)
+            self._cache["usable"] = read_only(~self._uses[:, ~self.available].any(axis=1))
         return np.asarray(self._cache["usable"])
 
     def sparse_points(self, sparsity: int) -> IntArray:
@@ -75,7 +83,7 @@ class FiniteSet(ActionSet):
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the largest norm among the points with at most H non-zeros: attained."""
         chosen = self.sparse_points(as_sparsity(sparsity, self.dim))
-        return float(np.linalg.norm(self.points[chosen], axis=1).max())
+        return float(length(self.points[chosen]).max())
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return the extreme points on each axis; 0 where no point but 0 lies on it."""
@@ -88,7 +96,7 @@ class FiniteSet(ActionSet):
         return np.array(self.points[rng.choice(chosen)])
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        scale = tolerance * max(1.0, float(np.abs(self.points).max()))
+        scale = tolerance * float(np.abs(self.points).max())
         inside = np.zeros(x.shape[0], dtype=np.bool_)
         for row, point in enumerate(x):
             inside[row] = (np.abs(self.points - point).max(axis=1) <= scale).any()

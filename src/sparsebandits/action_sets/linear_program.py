@@ -30,10 +30,10 @@ from sparsebandits.action_sets.highs import (
     ROWWISE,
     load_highs,
     new_solver,
-    power_of_two,
     run_solver,
     solve_to_optimum,
 )
+from sparsebandits.action_sets.scaling import power_of_two
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import FloatArray, as_array
 
@@ -70,7 +70,8 @@ class LinearProgram:
         # HiGHS's tolerances are absolute: bring the distances to the facets to about 1.
         positive = row_bounds[row_bounds > 0.0]
         unit = float(power_of_two(np.median(positive))) if positive.size else 1.0
-        self._unit = unit * column_scale
+        self.unit = unit * column_scale
+        """About how far each coordinate reaches; what is solved is right to 1e-9 of that."""
         self._column_scale = column_scale
         self._costs = row_bounds / unit
         self._zero_inside = bool(np.all(self._bounds >= 0.0))
@@ -122,7 +123,7 @@ class LinearProgram:
         solve_to_optimum(solver)
         scaled = np.asarray(solver.getSolution().row_dual, dtype=np.float64)
         # Adding 0 turns a negative zero into zero.
-        return scaled * self._unit[index] + 0.0
+        return scaled * self.unit[index] + 0.0
 
     def coordinate_bounds(self, support: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the least and the largest value of each coordinate.
@@ -150,7 +151,7 @@ class LinearProgram:
                 solver.changeRowBounds(row, sign, sign)
                 solver.clearSolver()
                 solve_to_optimum(solver)
-                ends[coordinate] = sign * solver.getObjectiveValue() * self._unit[coordinate]
+                ends[coordinate] = sign * solver.getObjectiveValue() * self.unit[coordinate]
             solver.changeRowBounds(row, 0.0, 0.0)
         return lower + 0.0, upper + 0.0
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
 from sparsebandits.action_sets.marginals import SortableMarginals
+from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_number, as_sparsity
 
@@ -84,9 +85,10 @@ class LpBall(ActionSet):
             return self.radius * np.sign(theta)
         largest = size.max(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
-            shape = size / largest  # in [0, 1]: no power overflows
-            norm = (shape**self._q).sum(axis=-1, keepdims=True) ** (1.0 / self._q)
-            response = self.radius * np.sign(theta) * (shape / norm) ** (self._q - 1.0)
+            shares = (size / largest) ** self._q  # of numbers in [0, 1]: no power overflows
+            shares /= shares.sum(axis=-1, keepdims=True)
+            # The p-norm is 1 because the shares sum to 1, however inexact a huge power may be.
+            response = self.radius * np.sign(theta) * shares ** (1.0 / self.p)
         return np.where(largest > 0, response, 0.0)
 
     def sparse_norm_bound(self, sparsity: int) -> float:
@@ -100,7 +102,7 @@ class LpBall(ActionSet):
         return -upper, upper
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        return np.asarray(np.linalg.norm(x, ord=self.p, axis=-1) <= self.radius * (1 + tolerance))
+        return np.asarray(length(x, self.p) <= self.radius * (1 + tolerance))
 
     def _parameters(self) -> dict[str, Any]:
         p: float | str = "inf" if np.isinf(self.p) else self.p

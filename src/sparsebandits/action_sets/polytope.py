@@ -6,8 +6,16 @@ import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
 from sparsebandits.action_sets.linear_program import LinearProgram, feasibility, is_bounded
+from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_sparsity,
+    read_only,
+)
 
 
 class Polytope(ActionSet):
@@ -81,7 +89,8 @@ class Polytope(ActionSet):
         """The least and largest value that each coordinate can take, by 2 d linear programs."""
         if "coordinates" not in self._cache:
             usable = None if self.is_unrestricted else np.flatnonzero(self.available)
-            self._cache["coordinates"] = self._program.coordinate_bounds(usable)
+            ends = self._program.coordinate_bounds(usable)
+            self._cache["coordinates"] = read_only(ends[0]), read_only(ends[1])
         lower, upper = self._cache["coordinates"]
         return np.asarray(lower), np.asarray(upper)
 
@@ -102,12 +111,11 @@ class Polytope(ActionSet):
         """Return the norm of the H longest sides of the bounding box: an upper bound."""
         active = as_sparsity(sparsity, self.dim)
         lower, upper = self.coordinate_bounds
-        squares = np.sort(np.maximum(-lower, upper) ** 2)[::-1]
-        return float(np.sqrt(squares[:active].sum()))
+        return float(length(np.sort(np.maximum(-lower, upper))[::-1][:active]))
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        slack = tolerance * np.maximum(1.0, np.abs(self.matrix).max(axis=1))
-        return np.asarray((x @ self.matrix.T <= self.bounds + slack).all(axis=-1))
+        size = np.maximum(np.abs(x), self._program.unit) @ np.abs(self.matrix).T
+        return np.asarray((x @ self.matrix.T <= self.bounds + tolerance * size).all(axis=-1))
 
     def _parameters(self) -> dict[str, Any]:
         return {"matrix": self.matrix.tolist(), "bounds": self.bounds.tolist()}

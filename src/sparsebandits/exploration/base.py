@@ -12,6 +12,7 @@ from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValu
 from sparsebandits.validation import (
     FloatArray,
     IntArray,
+    as_floats,
     as_integer,
     as_number,
     as_sparsity,
@@ -281,12 +282,7 @@ def _show(coordinates: IntArray, entries: FloatArray) -> str:
 
 
 def _as_rows(name: str, value: Any, dim: int) -> FloatArray:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidTypeError(
-            f"{name} must be an array of numbers of shape (..., {dim}), got {describe(value)}."
-        ) from None
+    array = as_floats(name, value, f"of shape (..., {dim})")
     if array.ndim == 0 or array.shape[-1] != dim:
         raise InvalidValueError(f"{name} must have shape (..., {dim}), got {array.shape}.")
     return array

@@ -20,10 +20,10 @@ from sparsebandits.action_sets.highs import (
     MAXIMIZE,
     load_highs,
     new_solver,
-    power_of_two,
     run_solver,
 )
 from sparsebandits.action_sets.linear_program import LinearProgram
+from sparsebandits.action_sets.scaling import power_of_two
 from sparsebandits.errors import InvalidValueError, SolverError
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 

@@ -1,6 +1,6 @@
 """What a sparse oracle answers: the action, and how sure that is."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -80,6 +80,16 @@ class BatchSolution:
             is_exact=self.is_exact.reshape(leading),
             upper_bounds=self.upper_bounds.reshape(leading),
             method=self.method,
+        )
+
+    def scaled(self, scales: FloatArray) -> "BatchSolution":
+        """Give the answers to rows of theta that are this many times as large, (n, 1)."""
+        return replace(
+            self,
+            values=self.values * scales[:, 0],
+            gaps=self.gaps * scales[:, 0],
+            step_gaps=self.step_gaps * scales,
+            upper_bounds=self.upper_bounds * scales[:, 0],
         )
 
     def row(self, index: int) -> Solution:

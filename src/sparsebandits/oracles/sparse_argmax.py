@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets.scaling import unit_rows
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.oracles.exact import exact, is_cheap
 from sparsebandits.oracles.greedy import greedy, greedy_picks, minimum_gaps
@@ -15,6 +16,7 @@ from sparsebandits.validation import (
     FloatArray,
     IntArray,
     as_choice,
+    as_floats,
     as_number,
     as_sparsity,
     as_theta,
@@ -65,14 +67,15 @@ def sparse_argmax(
     >>> best.action
     array([ 0. , -0.6,  0. ,  0.8])
     """
-    if np.ndim(theta) != 1:
+    parameter = as_floats("theta", theta, "of shape (dim,)")
+    if parameter.ndim != 1:
         raise InvalidValueError(
-            f"theta must have shape (dim,), got shape {np.shape(theta)}; "
+            f"theta must have shape (dim,), got shape {parameter.shape}; "
             "use sparse_argmax_batch for many at once."
         )
     batch = sparse_argmax_batch(
         action_set,
-        np.asarray(theta)[None],
+        parameter[None],
         sparsity,
         method,
         time_limit=time_limit,
@@ -146,8 +149,9 @@ def _supports(
     if method == "top-h":
         return top_h_supports(action_set, rows, sparsity)
     if method == "greedy":
-        picks, step_gaps = greedy_picks(action_set, rows, sparsity)
-        return ascending(picks), minimum_gaps(action_set, picks, step_gaps)
+        unit, scales = unit_rows(rows)
+        picks, step_gaps = greedy_picks(action_set, unit, sparsity)
+        return ascending(picks), minimum_gaps(action_set, picks, step_gaps * scales)
     solution = _dispatch(action_set, rows, sparsity, method, None, True)
     return solution.supports, solution.gaps
 
@@ -166,12 +170,15 @@ def _dispatch(
             chosen = "top-h"
         else:
             chosen = "exact" if is_cheap(action_set, sparsity) else "swap"
+    if chosen == "top-h":
+        return top_h(action_set, rows, sparsity)
+    # Squares of theta must neither overflow nor vanish.
+    unit, scales = unit_rows(rows)
     match chosen:
-        case "top-h":
-            return top_h(action_set, rows, sparsity)
         case "greedy":
-            return greedy(action_set, rows, sparsity)
+            found = greedy(action_set, unit, sparsity)
         case "swap":
-            return swap(action_set, rows, sparsity)
+            found = swap(action_set, unit, sparsity)
         case _:
-            return exact(action_set, rows, sparsity, time_limit=time_limit, runner_up=runner_up)
+            found = exact(action_set, unit, sparsity, time_limit=time_limit, runner_up=runner_up)
+    return found.scaled(scales)

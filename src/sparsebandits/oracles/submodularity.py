@@ -59,7 +59,7 @@ def _least_ratio(values: FloatArray, support: int, free: int) -> float:
     """Try every Omega inside the bit mask `free`; sums and unions are built one bit at a time."""
     gained, summed = np.zeros(1), np.zeros(1)
     codes = np.zeros(1, dtype=np.intp)
-    noise = _ROUNDING * (1.0 + abs(float(values[-1])))
+    noise = _ROUNDING * float(values[-1])
     for bit in range(free.bit_length()):
         if free >> bit & 1:
             own = max(float(values[support | 1 << bit] - values[support]), 0.0)

@@ -13,11 +13,14 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
+from sparsebandits.estimation.checks import LARGEST_REWARD
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.saved_state import read_decisions
-from sparsebandits.validation import FloatArray, Support, as_integer, describe
+from sparsebandits.validation import FloatArray, Support, as_integer, as_number, describe
 
 STATE_VERSION = 1
+
+_SHORTEST = 1.0 / LARGEST_REWARD
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +78,12 @@ def check_current(policy: Policy, current: Any, oracle: str) -> None:
     if oracle == "top-h" and not current.is_sortable:
         raise CompositionError(
             f"Sorting is not exact on {current!r}. Use oracle='greedy' or 'exact'."
+        )
+    reach = np.abs(current.axis_reach())
+    if ((reach > 0) & (reach < _SHORTEST)).any() or (reach >= LARGEST_REWARD).any():
+        raise InvalidValueError(
+            f"{current!r} has actions that are too long or too short to be learned from: along an "
+            f"axis they must reach {_SHORTEST:g} to {LARGEST_REWARD:g}; change the unit."
         )
 
 
@@ -245,15 +254,10 @@ class Learner(ABC):
 
 
 def _as_float(reward: Any) -> float:
-    """Return a reward as a float; text is refused even where it could be read as a number."""
-    if not isinstance(reward, (str, bytes, bytearray)):
-        try:
-            return float(reward)
-        except OverflowError:
-            return math.inf
-        except (TypeError, ValueError):
-            pass
-    raise InvalidTypeError(f"reward must be a number, got {describe(reward)}.")
+    """Return a reward as a float; a click may be told as True."""
+    if isinstance(reward, (float, bool, np.bool_)):
+        return float(reward)
+    return as_number("reward", reward, allow_infinite=True)
 
 
 def _digest(body: Mapping[str, Any]) -> str:

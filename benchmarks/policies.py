@@ -1,4 +1,6 @@
-"""Policies that decide at every step, against the linear algebra that they cannot do without."""
+"""Policies that decide at every step: against the linear algebra that they need, and over d."""
+
+import itertools
 
 import numpy as np
 from ratios import Ratio, once
@@ -10,6 +12,9 @@ from sparsebandits.policies.rule import Tape, normals
 DIM, SPARSITY, SIGMA, TRIALS, HORIZON = 20, 5, 0.5, 20, 20_000
 
 BALL = sb.LpBall(DIM)
+
+DIMS = (2, 3, 4, 6, 8, 10, 12, 13, 16, 20, 24)
+STEPS, REPEATS = 20, 4
 
 
 def needed_algebra(steps: int) -> None:
@@ -34,6 +39,73 @@ def needed_algebra(steps: int) -> None:
         error = rewards[step] - np.einsum("nd,nd->n", actions, theta_hat)
         theta_hat += gain * (error / growth)[:, None]
         root -= gain[:, :, None] * (shadow / (growth + np.sqrt(growth))[:, None])[:, None, :]
+
+
+def action_sets(dim: int, sparsity: int) -> dict[str, sb.ActionSet]:
+    """One set of every kind, none of them special."""
+    rng = np.random.default_rng(dim)
+    factor = rng.standard_normal((dim, dim))
+    upper = rng.uniform(0.2, 1.0, dim)
+    rows = np.vstack([np.eye(dim), -np.eye(dim), rng.uniform(0.0, 1.0, (3, dim))])
+    points = np.zeros((200, dim))
+    for point in points[1:]:
+        point[rng.permutation(dim)[:sparsity]] = rng.standard_normal(sparsity)
+    return {
+        "lp ball": sb.LpBall(dim),
+        "box": sb.Box(-upper, upper),
+        "ellipsoid": sb.Ellipsoid(factor @ factor.T / dim + np.eye(dim)),
+        "budget": sb.Budget(0.6 * np.sort(upper)[-sparsity:].sum(), upper),
+        "polytope": sb.Polytope(rows, np.append(np.ones(2 * dim), np.full(3, sparsity / 3))),
+        "finite set": sb.FiniteSet(points),
+    }
+
+
+def decision_and_certificate(action_set: sb.ActionSet, sparsity: int) -> tuple[float, float]:
+    """Return the seconds of a typical ask and tell, and of a certificate, of one young learner.
+
+    A young learner decides anew at every step. The same run is made again and the least time of
+    each step counts, because the speed of a shared machine wanders.
+    """
+    theta = np.random.default_rng(1).uniform(-1.0, 1.0, action_set.dim)
+    steps, certificates = [], []
+    for _ in range(REPEATS):
+        learner = sb.SparseThompson(action_set=action_set, sparsity=sparsity).start(seed=0)
+        noise = np.random.default_rng(2)
+
+        def step(learner: sb.Learner = learner, noise: np.random.Generator = noise) -> None:
+            decision = learner.ask()
+            learner.tell(decision, float(theta @ decision.action + SIGMA * noise.standard_normal()))
+
+        steps.append([once(step) for _ in range(STEPS)])
+        certificates.append(once(learner.certificate))
+    return float(np.median(np.min(steps, axis=0))), min(certificates)
+
+
+def costs_over_dim() -> None:
+    """Print what a decision and a certificate cost over d on every kind of set: no cliffs."""
+    sizes = {dim: min(5, (dim + 1) // 2) for dim in DIMS}
+    costs = {
+        (dim, kind): decision_and_certificate(action_set, sparsity)
+        for dim, sparsity in sizes.items()
+        for kind, action_set in action_sets(dim, sparsity).items()
+    }
+    for kind in action_sets(2, 1):
+        for place, what in enumerate(("decision", "certificate")):
+            curve = [costs[dim, kind][place] for dim in DIMS]
+            steps = [
+                (max(pair), min(pair), f"d={dim} and {following}")
+                for pair, (dim, following) in zip(
+                    itertools.pairwise(curve), itertools.pairwise(DIMS), strict=True
+                )
+            ]
+            more, less, where = max(steps, key=lambda step: step[0] / step[1])
+            print(
+                f"     {what}, {kind}, ms over d: "
+                + "  ".join(
+                    f"{dim}: {1e3 * cost:.3g}" for dim, cost in zip(DIMS, curve, strict=True)
+                )
+            )
+            print(Ratio(f"largest step of that curve, {where}", more, less, 3, False))
 
 
 def main() -> None:
@@ -66,3 +138,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    costs_over_dim()

@@ -23,7 +23,7 @@ from sparsebandits.validation import (
     read_only,
 )
 
-ExactForm = Literal["quadratic", "linear", "finite", "other"]
+ExactForm = Literal["quadratic", "linear", "budget", "finite", "other"]
 
 
 class ActionSet(ABC):
@@ -46,7 +46,7 @@ class ActionSet(ABC):
     """The name of the set in the table, in files and on the command line."""
 
     exact_form: ClassVar[ExactForm] = "other"
-    """Which exact oracle applies: a quadratic form, linear inequalities, a list, or enumeration."""
+    """Which exact search applies: see `SOLVERS` in `sparsebandits.oracles.exact`."""
 
     is_strongly_convex: bool = False
     """Whether X is an intersection of balls of one radius, as `prop:lipschitz_h` needs."""

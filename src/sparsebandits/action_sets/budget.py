@@ -22,7 +22,8 @@ class Budget(ActionSet):
 
     On a fixed support this is the continuous knapsack: spend the total on the largest positive
     theta_i first, each up to its upper bound. Choosing the support is NP-hard when the upper bounds
-    differ, because a cheap small coordinate may waste one of the H places.
+    differ, because a cheap small coordinate may waste one of the H places; a search of its own
+    (`sparsebandits.oracles.knapsack`) mostly proves the best one at once.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Budget(ActionSet):
     """
 
     kind = "budget"
-    exact_form = "linear"
+    exact_form = "budget"
 
     def __init__(self, total: float, upper: Any) -> None:
         self.upper = as_array("upper", upper, ndim=1)
@@ -67,17 +68,6 @@ class Budget(ActionSet):
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return 0 and the smaller of upper and total."""
         return np.zeros(self.dim), np.minimum(self.upper, self.total) * self.available
-
-    @property
-    def coordinate_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The least and largest value that each coordinate can take: those on its own axis."""
-        return self.axis_reach()
-
-    def linear_constraints(self) -> tuple[FloatArray, FloatArray]:
-        """Return G, g with X = {G x <= g}."""
-        identity = np.eye(self.dim)
-        rows = np.vstack([np.ones((1, self.dim)), identity, -identity])
-        return rows, np.concatenate([[self.total], self.upper, np.zeros(self.dim)])
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the norm of the most uneven spend on H coordinates: attained.

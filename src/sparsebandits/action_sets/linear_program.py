@@ -34,10 +34,12 @@ from sparsebandits.action_sets.highs import (
     solve_to_optimum,
 )
 from sparsebandits.action_sets.scaling import power_of_two
+from sparsebandits.action_sets.simplex import maximize_together
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import FloatArray, as_array
+from sparsebandits.validation import FloatArray, IntArray, as_array
 
 _EQUILIBRATION_PASSES = 10
+_SMALL_PROGRAM = 4_096  # entries of G on the support: up to here dense steps in company are faster
 
 
 class LinearProgram:
@@ -75,6 +77,7 @@ class LinearProgram:
         self._column_scale = column_scale
         self._costs = row_bounds / unit
         self._zero_inside = bool(np.all(self._bounds >= 0.0))
+        self._scaled = scaled
         columns = sparse.csc_array(scaled)
         self._starts = np.asarray(columns.indptr, dtype=np.int32)
         self._rows = np.asarray(columns.indices, dtype=np.int32)
@@ -124,6 +127,40 @@ class LinearProgram:
         scaled = np.asarray(solver.getSolution().row_dual, dtype=np.float64)
         # Adding 0 turns a negative zero into zero.
         return scaled * self.unit[index] + 0.0
+
+    def maximize_rows(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        """Answer `maximize` for every row; needs 0 in the polytope.
+
+        Small programs are solved together (`simplex`), and by HiGHS what that could not prove;
+        large ones by HiGHS alone. Which way a row goes depends on that row alone.
+
+        Parameters
+        ----------
+        theta : (n, k) array
+            0 at padding.
+        indices : (n, k) array
+            The support of each row, padded with -1.
+
+        Returns
+        -------
+        (n, k) array
+
+        """
+        entries = np.zeros_like(theta)
+        objective = theta * np.where(indices < 0, 0.0, self._column_scale[indices])
+        largest = np.abs(objective).max(axis=1, initial=0.0)
+        rows = np.flatnonzero(largest > 0.0)
+        if self._scaled.shape[0] * theta.shape[1] <= _SMALL_PROGRAM:
+            scaled = objective[rows] / power_of_two(largest[rows])[:, None]
+            found, proven = maximize_together(self._scaled, self._costs, scaled, indices[rows])
+            entries[rows] = found * np.where(indices[rows] < 0, 0.0, self.unit[indices[rows]])
+            rows = rows[~proven]
+        for row in rows.tolist():
+            used = indices[row] >= 0
+            entries[row] = 0.0
+            entries[row, used] = self.maximize(theta[row, used], indices[row, used])
+        # Adding 0 turns a negative zero into zero.
+        return entries + 0.0
 
     def coordinate_bounds(self, support: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the least and the largest value of each coordinate.

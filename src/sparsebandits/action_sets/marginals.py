@@ -106,10 +106,8 @@ class ResolvedMarginals(Marginals):
         self._set = action_set
         self._theta = theta
         self._picked = np.zeros((theta.shape[0], 0), dtype=np.intp)
-        self._value = np.zeros(theta.shape[0])
 
-    def _values_with(self, rows: IntArray, coordinates: IntArray) -> FloatArray:
-        indices = np.concatenate([self._picked[rows], coordinates[:, None]], axis=1)
+    def _values(self, rows: IntArray, indices: IntArray) -> FloatArray:
         theta = np.where(indices < 0, 0.0, self._theta[rows[:, None], indices])
         responses = self._set._respond(theta, indices)
         return np.asarray((theta * responses).sum(axis=-1))
@@ -121,8 +119,13 @@ class ResolvedMarginals(Marginals):
         candidates[rows, self._picked[rows, places]] = False
         rows, coordinates = np.nonzero(candidates)
         keys = np.zeros(self._theta.shape)
-        values = self._values_with(rows, coordinates)
-        gain = values - self._value[rows]
+        extended = np.concatenate([self._picked[rows], coordinates[:, None]], axis=1)
+        values = self._values(rows, extended)
+        if self._picked.shape[1]:
+            everyone = np.arange(self._theta.shape[0])
+            gain = values - self._values(everyone, self._picked)[rows]
+        else:
+            gain = values  # h of no coordinate is 0
         # h is monotone in S; what is left below rounding is a gain of zero.
         keys[rows, coordinates] = np.where(gain > 1e-12 * np.abs(values), gain, 0.0)
         return keys
@@ -132,8 +135,5 @@ class ResolvedMarginals(Marginals):
         return keys
 
     def add(self, picks: IntArray) -> None:
-        """Append the picks and solve once for the new h(G)."""
-        moved = np.flatnonzero(picks >= 0)
-        self._value = self._value.copy()
-        self._value[moved] = self._values_with(moved, picks[moved])
+        """Append the picks."""
         self._picked = np.concatenate([self._picked, picks[:, None]], axis=1)

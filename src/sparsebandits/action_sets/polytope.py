@@ -1,4 +1,4 @@
-"""The polytope {x : Gx <= g}: bounded, with 0 inside, solved by HiGHS."""
+"""The polytope {x : Gx <= g}: bounded, with 0 inside, a linear program per support."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ from sparsebandits.validation import (
 class Polytope(ActionSet):
     """{x : Gx <= g}, bounded and containing 0.
 
-    h(S; theta) is a linear program. One live HiGHS solver serves all of them. Each solve starts
-    from the slack basis of the dual program on the support, which measured faster than a warm
-    start and makes the answer independent of what was solved before.
+    h(S; theta) is a linear program. Small ones are solved side by side (`simplex`), the others by
+    one live HiGHS solver. Each solve starts afresh, so that the answer is independent of what was
+    solved before or beside it.
 
     Parameters
     ----------
@@ -77,12 +77,7 @@ class Polytope(ActionSet):
         )
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
-        response = np.zeros_like(theta)
-        for row, support in enumerate(np.broadcast_to(indices, theta.shape)):
-            used = support >= 0
-            if theta[row, used].any():
-                response[row, used] = self._program.maximize(theta[row, used], support[used])
-        return response
+        return self._program.maximize_rows(theta, np.broadcast_to(indices, theta.shape))
 
     @property
     def coordinate_bounds(self) -> tuple[FloatArray, FloatArray]:

@@ -49,9 +49,9 @@ def sparse_argmax(
     sparsity : int
         H, in 1..dim.
     method : {"auto", "top-h", "greedy", "swap", "exact"}
-        "auto" is top-h where sorting is exact; otherwise exact where that is cheap (a finite set, a
-        polytope or budget of at most 12 available coordinates, at most 20,000 supports); otherwise
-        swap.
+        "auto" is top-h where sorting is exact; otherwise exact where that is cheap: on a finite
+        set, on a budget, on a polytope with at most 6 H d supports (d the available coordinates,
+        and at most 2,000), on another set with at most 20,000 supports; otherwise swap.
     time_limit : float, optional
         Seconds after which "exact" stops with the best found, an upper bound and
         ``is_exact=False``.

@@ -1,0 +1,106 @@
+"""The search over budgets, against every support, and where it has to give up."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import sparsebandits as sb
+from sparsebandits.oracles import knapsack
+from sparsebandits.validation import FloatArray
+
+KINDS = ("random", "ties", "nearly all alike", "subset sum", "scales")
+
+
+def random_budget(
+    rng: np.random.Generator, kind: str, count: int
+) -> tuple[sb.Budget, FloatArray, int]:
+    """A budget, rows of theta and H; the last kinds but one make bounds and answers differ."""
+    dim = int(rng.integers(1, 10))
+    upper, theta = rng.uniform(0, 1, dim), rng.normal(size=(count, dim))
+    if kind == "ties":
+        upper, theta = rng.integers(0, 4, dim).astype(np.float64), theta.round(0)
+    elif kind == "nearly all alike":
+        theta = 0.3 + 0.7 / np.maximum(upper, 0.01) + 1e-3 * theta
+    elif kind == "subset sum":
+        upper = rng.integers(1, 20, dim).astype(np.float64)
+        theta = np.tile(1 + 5 / upper, (count, 1))
+    elif kind == "scales":
+        theta = theta * 10.0 ** rng.uniform(-200, 200, (count, 1))
+    total = max(upper.sum(), 0.1) * rng.uniform(0.1, 1.1)
+    if kind in ("ties", "subset sum"):
+        total = max(1.0, round(total))
+    return sb.Budget(total, upper), theta, int(rng.integers(1, dim + 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_against_every_support(kind: str) -> None:
+    rng = np.random.default_rng(KINDS.index(kind))
+    for _ in range(40):
+        X, theta, sparsity = random_budget(rng, kind, 10)
+        found = sb.sparse_argmax_batch(X, theta, sparsity, runner_up=True)
+        assert found.method == "exact"
+        assert found.is_exact.all()
+        supports = list(combinations(range(X.dim), sparsity))
+        values = np.array([X.value(theta, support) for support in supports])
+        np.testing.assert_allclose(found.values, values.max(axis=0), rtol=1e-11)
+        for row in range(10 if sparsity < X.dim else 0):
+            used = set(found.supports[row][found.supports[row] >= 0].tolist())
+            if used:
+                others = [i for i, support in enumerate(supports) if not used <= set(support)]
+                gap = found.values[row] - values[others, row].max()
+                assert found.gaps[row] == pytest.approx(gap, abs=1e-10 * found.values[row])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_theta_does_not_depend_on_its_neighbours(kind: str) -> None:
+    rng = np.random.default_rng(KINDS.index(kind))
+    for _ in range(5):
+        X, theta, sparsity = random_budget(rng, kind, 30)
+        together = sb.sparse_argmax_batch(X, theta, sparsity, runner_up=True)
+        for row in range(30):
+            alone = sb.sparse_argmax(X, theta[row], sparsity, runner_up=True)
+            np.testing.assert_array_equal(alone.action, together.actions[row])
+            np.testing.assert_array_equal(alone.gap, together.gaps[row])
+
+
+@pytest.mark.parametrize(("dim", "sparsity"), [(20, 5), (24, 12), (60, 10)])
+def test_auto_is_exact_on_large_budgets(dim: int, sparsity: int) -> None:
+    rng = np.random.default_rng(dim)
+    upper = rng.uniform(0, 1, dim)
+    X = sb.Budget(0.6 * np.sort(upper)[-sparsity:].sum(), upper)
+    theta = rng.uniform(-1, 1, (50, dim))
+    found = sb.sparse_argmax_batch(X, theta, sparsity)
+    assert found.is_exact.all()
+    assert (found.values >= sb.sparse_argmax_batch(X, theta, sparsity, "swap").values - 1e-12).all()
+
+
+def hard_problem() -> tuple[sb.Budget, FloatArray]:
+    """Every support of H that fills the budget would be best, and none fills it: subset sum."""
+    upper = np.random.default_rng(0).integers(100, 1000, 24).astype(np.float64)
+    return sb.Budget(np.floor(upper.sum() / 2) + 0.5, upper), 1 + 500 / upper
+
+
+def test_a_search_that_gives_up_says_so_and_bounds_the_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, theta = hard_problem()
+    monkeypatch.setattr(knapsack, "NODE_LIMIT", 200)
+    found = sb.sparse_argmax(X, theta, 12)
+    assert not found.is_exact
+    assert found.value < found.upper_bound <= (X.total + 500 * 12) * (1 + 1e-12)
+    assert X.contains(found.action)
+    assert np.isnan(sb.sparse_argmax(X, theta, 12, runner_up=True).gap)
+
+
+def test_a_time_limit_is_kept() -> None:
+    X, theta = hard_problem()
+    found = sb.sparse_argmax(X, theta, 12, "exact", time_limit=1e-6)
+    assert not found.is_exact
+    assert found.value < found.upper_bound < np.inf
+
+
+def test_unavailable_coordinates_are_not_used() -> None:
+    X = sb.Budget(1.0, [0.5, 0.5, 0.5, 0.5]).restrict([1, 3])
+    assert sb.sparse_argmax(X, [9.0, 1.0, 8.0, 2.0], 2).support == (1, 3)
+    assert sb.sparse_argmax(X, [9.0, -1.0, 8.0, -2.0], 2).support == ()

@@ -8,7 +8,6 @@ from sparsebandits.action_sets import (
     FiniteSet,
     LpBall,
     Polytope,
-    action_set_from_dict,
 )
 from sparsebandits.environments import (
     AdversarialTheta,
@@ -29,6 +28,7 @@ from sparsebandits.environments import (
     UniformCube,
     UniformDelay,
     UniformNoise,
+    environment_from_dict,
     film_recommendation,
     video_recommendation,
 )
@@ -45,7 +45,6 @@ from sparsebandits.oracles import (
     Solution,
     approximation_ratio,
     certified_ratio,
-    ellipsoid_gamma_bound,
     sparse_argmax,
     sparse_argmax_batch,
     submodularity_ratio,
@@ -136,10 +135,9 @@ __all__ = [
     "UniformCube",
     "UniformDelay",
     "UniformNoise",
-    "action_set_from_dict",
     "approximation_ratio",
     "certified_ratio",
-    "ellipsoid_gamma_bound",
+    "environment_from_dict",
     "film_recommendation",
     "make_basis",
     "plan",

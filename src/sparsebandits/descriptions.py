@@ -1,7 +1,8 @@
 """From a description, as files and the command line hold it, to the object of that kind."""
 
+from abc import ABC
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError, SparseBanditsError
 from sparsebandits.validation import describe
@@ -40,3 +41,22 @@ def build_from(
         raise InvalidValueError(
             f"{kind!r} does not take the keys {sorted(given)}: {error}."
         ) from None
+
+
+class Described(ABC):
+    """Something that files hold as a table of keys, of which `kind` names the class."""
+
+    kind: ClassVar[str]
+    """The name of the class in the table, in files and on the command line."""
+
+    noun: ClassVar[str]
+    """What an error calls any of them: "An action set"."""
+
+    kinds: ClassVar[Mapping[str, Callable[..., Any]]]
+    """The table of all of them; the module that lists them sets it."""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build what `to_dict` described."""
+        built: Self = build_from(cls.noun, cls.kinds, as_fields(cls.noun, data))
+        return built

@@ -5,10 +5,14 @@ from sparsebandits.action_sets.box import Box
 from sparsebandits.action_sets.budget import Budget
 from sparsebandits.action_sets.ellipsoid import Ellipsoid
 from sparsebandits.action_sets.finite import FiniteSet
+from sparsebandits.action_sets.forms import Inequalities, Points, QuadraticForm, Spending
 from sparsebandits.action_sets.lp_ball import LpBall
 from sparsebandits.action_sets.marginals import Marginals
 from sparsebandits.action_sets.polytope import Polytope
-from sparsebandits.action_sets.table import ACTION_SETS, action_set_from_dict
+from sparsebandits.action_sets.sorting import Sorting
+from sparsebandits.action_sets.table import ACTION_SETS
+
+action_set_from_dict = ActionSet.from_dict
 
 __all__ = [
     "ACTION_SETS",
@@ -17,8 +21,13 @@ __all__ = [
     "Budget",
     "Ellipsoid",
     "FiniteSet",
+    "Inequalities",
     "LpBall",
     "Marginals",
+    "Points",
     "Polytope",
+    "QuadraticForm",
+    "Sorting",
+    "Spending",
     "action_set_from_dict",
 ]

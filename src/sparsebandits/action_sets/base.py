@@ -1,12 +1,17 @@
 """What every action set X offers: values, best responses, bounds, samples, a JSON round trip."""
 
 import copy
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Self
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals
+from sparsebandits.action_sets.forms import Form
+from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
+from sparsebandits.action_sets.sorting import Sorting
+from sparsebandits.descriptions import Described, as_fields
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
@@ -23,10 +28,10 @@ from sparsebandits.validation import (
     read_only,
 )
 
-ExactForm = Literal["quadratic", "linear", "budget", "finite", "other"]
+Kept = TypeVar("Kept")
 
 
-class ActionSet(ABC):
+class ActionSet(Described):
     """A compact set X of actions in R^d that contains 0.
 
     A new set is a subclass with the hooks `_respond`, `sparse_norm_bound`, `axis_reach`,
@@ -42,11 +47,10 @@ class ActionSet(ABC):
         called.
     """
 
-    kind: ClassVar[str]
-    """The name of the set in the table, in files and on the command line."""
+    noun = "An action set"
 
-    exact_form: ClassVar[ExactForm] = "other"
-    """Which exact search applies: see `SOLVERS` in `sparsebandits.oracles.exact`."""
+    is_convex: bool = True
+    """Whether X contains what lies between two of its actions."""
 
     is_strongly_convex: bool = False
     """Whether X is an intersection of balls of one radius, as `prop:lipschitz_h` needs."""
@@ -90,38 +94,78 @@ class ActionSet(ABC):
     def _summary(self) -> str:
         """Return what a person wants to see between the parentheses of the repr."""
 
-    # ------------------------------------------------------------------ sorting and greedy
+    # ------------------------------------------------------------------ what a set may offer
 
     @property
-    def is_sortable(self) -> bool:
-        """Whether the H best coordinates are those with the H largest `scores`."""
-        return False
-
-    def scores(self, theta: FloatArray) -> FloatArray:
-        """Return the score of each coordinate, (..., dim) >= 0, on a sortable set."""
-        raise InvalidValueError(f"{self!r} has no coordinate scores: sorting is not exact there.")
+    def sorting(self) -> Sorting | None:
+        """How the best support is found by sorting, where it is."""
+        return None
 
     @property
-    def score_exponent(self) -> float:
-        """The q of a sortable set: h(S; theta) is proportional to the q-norm of the scores on S."""
-        raise InvalidValueError(f"{self!r} has no coordinate scores: sorting is not exact there.")
+    def form(self) -> Form | None:
+        """How the set is written down, where an exact search knows such a form."""
+        return None
 
     @property
-    def score_weights(self) -> FloatArray | None:
-        """How much each score can change when its theta_i changes by 1, (dim,); None means 1."""
-        raise InvalidValueError(f"{self!r} has no coordinate scores: sorting is not exact there.")
+    def gamma_bound(self) -> float:
+        """A lower bound on the submodularity ratio gamma of h(.; theta) for every theta.
 
-    def idle_margin(self, theta: FloatArray) -> FloatArray:
-        """Return by how much all coordinates with score 0 stay short of gaining, (n,).
-
-        In the units of the scores, on a sortable set; theta is (n, dim). Where fewer than H
-        coordinates gain, this is how sure one may be that no other does.
+        1 where sorting is exact: a concave function of a sum over S is submodular.
         """
-        return np.zeros(theta.shape[0])
+        return 0.0 if self.sorting is None else 1.0
+
+    def response_lipschitz(self, sparsity: int | None = None) -> float:
+        """Return L_grad = 1/mu of `prop:lipschitz_h` for theta of length 1; inf if there is none.
+
+        ||x*(S; u) - x*(S; v)||_2 <= L_grad ||u - v||_2 for all u, v whose restrictions to S have
+        length 1. The paper states it for all theta, but x* depends on the direction of theta alone
+        and turns arbitrarily fast near 0; its proofs use unit vectors only.
+
+        L_grad is the largest radius of curvature of the boundary: X is an intersection of balls of
+        that radius, and so is each slice of it. Where it is infinite,
+        `thm:regret_general_compact` is for X.
+
+        Parameters
+        ----------
+        sparsity : int, optional
+            Only supports of at most this many coordinates; by default all.
+        """
+        self._active(sparsity)
+        return math.inf
+
+    def from_sphere(self, points: FloatArray, support: IntArray) -> FloatArray | None:
+        """Carry points of the unit sphere in R^k over to the boundary of X on a support of k.
+
+        (n, k) to (n, k); None where the boundary has corners, or no such map is known.
+        """
+        return None
 
     def marginals(self, theta: FloatArray) -> Marginals:
         """Start the marginal gains of the greedy algorithm, one row per theta of shape (n, dim)."""
-        return ResolvedMarginals(self, theta)
+        if self.sorting is not None:
+            return SortedMarginals(self.sorting, theta)
+        return ResolvedMarginals(self._respond, self.available, theta)
+
+    # policies/phased.py reads the parts of `sorting` under these names.
+
+    @property
+    def is_sortable(self) -> bool:
+        """Whether the set offers `sorting`."""
+        return self.sorting is not None
+
+    @property
+    def score_exponent(self) -> float:
+        """Same as `sorting.exponent`."""
+        return math.nan if self.sorting is None else self.sorting.exponent
+
+    @property
+    def score_weights(self) -> FloatArray | None:
+        """Same as `sorting.weights`."""
+        return None if self.sorting is None else self.sorting.weights
+
+    def idle_margin(self, theta: FloatArray) -> FloatArray:
+        """Return `sorting.idle_margin`."""
+        return np.zeros(len(theta)) if self.sorting is None else self.sorting.idle_margin(theta)
 
     # ------------------------------------------------------------------ the public surface
 
@@ -221,12 +265,15 @@ class ActionSet(ABC):
         extreme = self.best_response(rng.standard_normal(self.dim), support)
         return np.asarray(extreme * rng.uniform() ** (1.0 / support.size))
 
+    def _active(self, sparsity: int | None) -> int:
+        """Return how many coordinates an H-sparse action can use; all that there are for None."""
+        limit = self.dim if sparsity is None else as_sparsity(sparsity, self.dim)
+        return min(limit, int(np.count_nonzero(self.available)))
+
     @property
     def is_unrestricted(self) -> bool:
         """Whether every coordinate is available."""
-        if "unrestricted" not in self._cache:
-            self._cache["unrestricted"] = bool(self.available.all())
-        return bool(self._cache["unrestricted"])
+        return self.remember("unrestricted", lambda: bool(self.available.all()))
 
     def restrict(self, available: Support) -> Self:
         """Return the same set with only some coordinates usable: the rest must stay 0.
@@ -246,8 +293,37 @@ class ActionSet(ABC):
 
     # ------------------------------------------------------------------ identity
 
+    def remember(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
+        """Return ``make()``, called once for this object: what is derived from the set alone.
+
+        It is no part of the set's identity: neither compared, nor saved, copied or pickled.
+        """
+        if key not in self._cache:
+            # Of two threads that get here, both go on with what the first one made.
+            self._cache.setdefault(key, make())
+        kept: Kept = self._cache[key]
+        return kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build the action set that `to_dict` described.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.ActionSet.from_dict({"kind": "lp-ball", "dim": 3, "p": "inf"})
+        LpBall(dim=3, p=inf, radius=1)
+        """
+        fields = as_fields(cls.noun, data)
+        available = fields.pop("available", None)
+        built = super().from_dict(fields)
+        return built if available is None else built.restrict(available)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `action_set_from_dict` reads it back."""
+        """Return a JSON-safe description; `from_dict` reads it back."""
         data: dict[str, Any] = {"kind": self.kind, **self._parameters()}
         if not self.is_unrestricted:
             data["available"] = [int(i) for i in np.flatnonzero(self.available)]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.forms import Spending
 from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import (
@@ -14,6 +15,7 @@ from sparsebandits.validation import (
     as_array,
     as_number,
     as_sparsity,
+    read_only,
 )
 
 
@@ -41,7 +43,6 @@ class Budget(ActionSet):
     """
 
     kind = "budget"
-    exact_form = "budget"
 
     def __init__(self, total: float, upper: Any) -> None:
         self.upper = as_array("upper", upper, ndim=1)
@@ -68,6 +69,11 @@ class Budget(ActionSet):
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return 0 and the smaller of upper and total."""
         return np.zeros(self.dim), np.minimum(self.upper, self.total) * self.available
+
+    @property
+    def form(self) -> Spending:
+        """The total and the upper bounds."""
+        return Spending(self.total, read_only(np.where(self.available, self.upper, 0.0)))
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the norm of the most uneven spend on H coordinates: attained.

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,16 @@ import scipy.linalg
 from scipy.linalg import blas
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.forms import QuadraticForm
 from sparsebandits.action_sets.marginals import Marginals, before
 from sparsebandits.action_sets.scaling import length, unit_rows
+from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
     IntArray,
     as_array,
-    as_sparsity,
     read_only,
 )
 
@@ -52,7 +52,6 @@ class Ellipsoid(ActionSet):
     """
 
     kind = "ellipsoid"
-    exact_form = "quadratic"
     is_strongly_convex = True
 
     def __init__(self, matrix: Any) -> None:
@@ -97,28 +96,47 @@ class Ellipsoid(ActionSet):
             )
         return np.asfortranarray(factor)  # as LAPACK wants it: no copy at each solve
 
-    # ------------------------------------------------------------------ sorting, when diagonal
+    # ------------------------------------------------------------------ what it offers
 
     @property
-    def is_sortable(self) -> bool:
-        """Whether A is diagonal: then the scores abs(theta_i) / sqrt(A_ii) can be sorted."""
-        return self._is_diagonal
-
-    def scores(self, theta: FloatArray) -> FloatArray:
-        """Return abs(theta_i) / sqrt(A_ii), the value of each coordinate alone."""
-        return (
-            np.abs(theta) / np.sqrt(self._diagonal) if self._is_diagonal else super().scores(theta)
-        )
+    def sorting(self) -> Sorting | None:
+        """Sorting by abs(theta_i) / sqrt(A_ii), where A is diagonal."""
+        return Sorting(2.0, ends=self.axis_reach()) if self._is_diagonal else None
 
     @property
-    def score_exponent(self) -> float:
-        """2, when A is diagonal."""
-        return 2.0 if self._is_diagonal else super().score_exponent
+    def form(self) -> QuadraticForm:
+        """A."""
+        return QuadraticForm(self.matrix)
 
     @property
-    def score_weights(self) -> FloatArray | None:
-        """The half-axes 1 / sqrt(A_ii), when A is diagonal."""
-        return 1.0 / np.sqrt(self._diagonal) if self._is_diagonal else super().score_weights
+    def gamma_bound(self) -> float:
+        """lambda_min of A scaled to a unit diagonal, on the available coordinates.
+
+        [Das & Kempe 2018, Lemma 13] for the correlation matrix; at least
+        lambda_min(A) / max_i A_ii, and unchanged when A or single coordinates are rescaled.
+        """
+        usable = np.flatnonzero(self.available)
+        unit = _to_unit_diagonal(self.matrix[np.ix_(usable, usable)], self._diagonal[usable])
+        return min(1.0, float(np.linalg.eigvalsh(unit)[0]))
+
+    def response_lipschitz(self, sparsity: int | None = None) -> float:
+        """Return a_max^2 / a_min = sqrt(lambda_max) / lambda_min, with half-axes a_i.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.Ellipsoid([[4.0, 0.0], [0.0, 1.0]]).response_lipschitz()
+        2.0
+        """
+        usable = np.flatnonzero(self.available)
+        largest = float(np.linalg.eigvalsh(self.matrix[np.ix_(usable, usable)])[-1])
+        # The bound on the norm is 1 / sqrt(lambda_min) of the worst support.
+        return math.sqrt(largest) * self.sparse_norm_bound(self._active(sparsity)) ** 2
+
+    def from_sphere(self, points: FloatArray, support: IntArray) -> FloatArray:
+        """Map the sphere to the ellipsoid by the inverse of the Cholesky factor of A_S."""
+        lower = np.linalg.cholesky(self.matrix[np.ix_(support, support)])
+        return np.asarray(np.linalg.solve(lower.T, points.T).T)
 
     # ------------------------------------------------------------------ responses
 
@@ -148,9 +166,7 @@ class Ellipsoid(ActionSet):
         if support.size == self.dim:
             return self._factor
         if support.size == np.count_nonzero(self.available):
-            if "factor" not in self._cache:
-                self._cache["factor"] = self._fresh_factor(support)
-            return np.asarray(self._cache["factor"])
+            return self.remember("factor", lambda: self._fresh_factor(support))
         return self._fresh_factor(support)
 
     def _fresh_factor(self, support: IntArray) -> FloatArray:
@@ -165,11 +181,8 @@ class Ellipsoid(ActionSet):
         Beyond 20,000 supports the larger of lambda_min(A) and the sparse Gershgorin bound
         min_i A_ii - (the H-1 largest abs(A_ij)) stands in for the minimum.
         """
-        active = min(as_sparsity(sparsity, self.dim), int(self.available.sum()))
-        key = ("norm", active)
-        if key not in self._cache:
-            self._cache[key] = self._longest_half_axis(active)
-        return float(self._cache[key])
+        active = self._active(sparsity)
+        return self.remember(("norm", active), lambda: self._longest_half_axis(active))
 
     def _longest_half_axis(self, active: int) -> float:
         usable = np.flatnonzero(self.available)
@@ -193,21 +206,6 @@ class Ellipsoid(ActionSet):
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
         # ||L'x|| is the norm in which the set is a unit ball.
         return np.asarray(np.linalg.norm(x @ self._factor, axis=-1) <= 1 + tolerance)
-
-    # ------------------------------------------------------------------ memory
-
-    def remember(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return ``make()``, called once for this object: what an oracle derives from A alone.
-
-        It is no part of the set's identity: neither compared, nor saved, copied or pickled.
-        """
-        if key not in self._cache:
-            # Of two threads that get here, both go on with what the first one made.
-            self._cache.setdefault(key, make())
-        return self._cache[key]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cache": {}}
 
     def _parameters(self) -> dict[str, Any]:
         return {"matrix": self.matrix.tolist()}

@@ -36,7 +36,7 @@ from sparsebandits.action_sets.highs import (
 from sparsebandits.action_sets.scaling import power_of_two
 from sparsebandits.action_sets.simplex import maximize_together
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import FloatArray, IntArray, as_array
+from sparsebandits.validation import FloatArray, IntArray, as_array, read_only
 
 _EQUILIBRATION_PASSES = 10
 _SMALL_PROGRAM = 4_096  # entries of G on the support: up to here dense steps in company are faster
@@ -66,17 +66,17 @@ class LinearProgram:
 
     def __init__(self, matrix: ArrayLike, bounds: ArrayLike) -> None:
         load_highs()
-        self._matrix, self._bounds = _checked(matrix, bounds)
-        scaled, row_scale, column_scale = _equilibrate(self._matrix)
-        row_bounds = self._bounds / row_scale
+        self.matrix, self.bounds = _checked(matrix, bounds)
+        scaled, row_scale, column_scale = _equilibrate(self.matrix)
+        row_bounds = self.bounds / row_scale
         # HiGHS's tolerances are absolute: bring the distances to the facets to about 1.
         positive = row_bounds[row_bounds > 0.0]
         unit = float(power_of_two(np.median(positive))) if positive.size else 1.0
-        self.unit = unit * column_scale
+        self.unit = read_only(unit * column_scale)
         """About how far each coordinate reaches; what is solved is right to 1e-9 of that."""
         self._column_scale = column_scale
         self._costs = row_bounds / unit
-        self._zero_inside = bool(np.all(self._bounds >= 0.0))
+        self._zero_inside = bool(np.all(self.bounds >= 0.0))
         self._scaled = scaled
         columns = sparse.csc_array(scaled)
         self._starts = np.asarray(columns.indptr, dtype=np.int32)
@@ -86,7 +86,7 @@ class LinearProgram:
 
     def __reduce__(self) -> tuple[type[LinearProgram], tuple[FloatArray, FloatArray]]:
         """Rebuild from ``G`` and ``g``: a live solver can be neither pickled nor copied."""
-        return type(self), (self._matrix, self._bounds)
+        return type(self), (self.matrix, self.bounds)
 
     def maximize(self, theta: ArrayLike, support: ArrayLike) -> FloatArray:
         """Return a maximiser of ``theta . x`` among the points that vanish off the support.
@@ -176,7 +176,7 @@ class LinearProgram:
             0 off the support.
 
         """
-        dim = self._matrix.shape[1]
+        dim = self.matrix.shape[1]
         index = np.asarray(range(dim) if support is None else support, dtype=np.int32)
         lower, upper = np.zeros(dim), np.zeros(dim)
         solver = self._solver()

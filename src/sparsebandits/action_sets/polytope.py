@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.forms import Inequalities
 from sparsebandits.action_sets.linear_program import LinearProgram, feasibility, is_bounded
 from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
@@ -43,7 +44,6 @@ class Polytope(ActionSet):
     """
 
     kind = "polytope"
-    exact_form = "linear"
 
     def __init__(self, matrix: Any, bounds: Any) -> None:
         self.matrix = as_array("matrix", matrix, ndim=2)
@@ -80,14 +80,11 @@ class Polytope(ActionSet):
         return self._program.maximize_rows(theta, np.broadcast_to(indices, theta.shape))
 
     @property
-    def coordinate_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The least and largest value that each coordinate can take, by 2 d linear programs."""
-        if "coordinates" not in self._cache:
-            usable = None if self.is_unrestricted else np.flatnonzero(self.available)
-            ends = self._program.coordinate_bounds(usable)
-            self._cache["coordinates"] = read_only(ends[0]), read_only(ends[1])
-        lower, upper = self._cache["coordinates"]
-        return np.asarray(lower), np.asarray(upper)
+    def form(self) -> Inequalities:
+        """Gx <= g, with the linear program that is solved over it."""
+        return self.remember(
+            "form", lambda: Inequalities(self._program, read_only(np.flatnonzero(self.available)))
+        )
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return how far each axis goes before it meets a constraint."""
@@ -98,14 +95,10 @@ class Polytope(ActionSet):
         # Adding 0 turns -0 into 0.
         return np.where(self.available, lower, 0.0) + 0.0, np.where(self.available, upper, 0.0)
 
-    def linear_constraints(self) -> tuple[FloatArray, FloatArray]:
-        """Return G, g."""
-        return self.matrix, self.bounds
-
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the norm of the H longest sides of the bounding box: an upper bound."""
         active = as_sparsity(sparsity, self.dim)
-        lower, upper = self.coordinate_bounds
+        lower, upper = self.form.coordinate_bounds
         return float(length(np.sort(np.maximum(-lower, upper))[::-1][:active]))
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:

@@ -140,7 +140,7 @@ def _learners(X: ActionSet, H: int, sigma: float | str, horizon: int) -> dict[st
     # step, and an exact search would take it tens of milliseconds on a 20-dimensional ellipsoid.
     # Fewer starts would be cheaper and unfair: with 4 in place of 16, the regret of c = 1 on the
     # l2 ball rose from 239 to 294 (T = 2,000, 20 trials).
-    hard = not X.is_sortable
+    hard = X.sorting is None
     oracle, remark = ("greedy", ", greedy") if hard else ("auto", "")
 
     def oful(radius: float | str, maximiser: str = "alternating") -> Builder:

@@ -4,7 +4,9 @@ from sparsebandits.exploration.base import Basis
 from sparsebandits.exploration.block import BlockBasis
 from sparsebandits.exploration.diagonal import DiagonalBasis
 from sparsebandits.exploration.matrix import MatrixBasis
-from sparsebandits.exploration.table import BASES, basis_from_dict, make_basis
+from sparsebandits.exploration.table import BASES, make_basis
+
+basis_from_dict = Basis.from_dict
 
 __all__ = [
     "BASES",

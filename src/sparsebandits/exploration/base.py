@@ -1,13 +1,14 @@
 """What every exploration basis b_1..b_d offers: actions, B and its bounds, least squares."""
 
 import itertools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.validation import (
     FloatArray,
@@ -22,7 +23,7 @@ from sparsebandits.validation import (
 _CHUNK_ENTRIES = 2_000_000
 
 
-class Basis(ABC):
+class Basis(Described):
     """d actions b_1..b_d that span R^d (`ass:arms during exploration`).
 
     With M the matrix whose rows are the actions, B = sum_k b_k b_k' = M'M. A subclass stores M in
@@ -37,8 +38,7 @@ class Basis(ABC):
         How the basis was made: a name of `BASES`, or the caller's own.
     """
 
-    kind: ClassVar[str]
-    """The name of the representation in files."""
+    noun = "A basis"
 
     def __init__(self, name: str, singular_values: FloatArray) -> None:
         if not isinstance(name, str):
@@ -240,7 +240,7 @@ class Basis(ABC):
     # ------------------------------------------------------------------ identity
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `basis_from_dict` reads it back bit for bit."""
+        """Return a JSON-safe description; `Basis.from_dict` reads it back bit for bit."""
         return {"kind": self.kind, "name": self.name, **self._parameters()}
 
     def __eq__(self, other: object) -> bool:

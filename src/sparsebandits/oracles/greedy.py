@@ -7,7 +7,7 @@ from sparsebandits.oracles.solution import BatchSolution, ascending
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 
-def greedy(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
+def solve_greedy(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
     """Add the coordinate with the largest marginal gain, H times (`alg:adaptive_general_PEE`).
 
     The lowest index wins a tie. A pick that gains nothing changes nothing: the support stops
@@ -115,7 +115,7 @@ def certify(
     action_set: ActionSet, theta: FloatArray, values: FloatArray
 ) -> tuple[FloatArray, BoolArray]:
     """Bound the optimum by the value without a sparsity constraint; exact where it is attained."""
-    if action_set.is_sortable:
+    if action_set.sorting is not None:
         return values, np.ones(values.shape, dtype=np.bool_)
     dense = action_set.unconstrained_values(theta)
     attained = dense <= values * (1 + 1e-12)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebandits.oracles.best_subset import (
+from sparsebandits.oracles.subset_search import (
     BestSubset,
     best_subset,
     is_enumerated,

@@ -1,5 +1,7 @@
 """Greedy, then single exchanges while they gain."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
@@ -11,7 +13,7 @@ _LEAST_GAIN = 1e-10
 """Relative gain below which an exchange is rounding; it also bounds the number of exchanges."""
 
 
-def swap(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
+def solve_swap(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
     """Improve the greedy support by the best exchange of one coordinate, until none gains.
 
     Never worse than greedy. The gap and the step gaps are those of the greedy run it starts from.
@@ -34,7 +36,7 @@ def swap(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSoluti
         supports[open_rows] = better[gained]
         values[open_rows] = found[gained]
     improved = finish(action_set, theta, supports, step_gaps, "swap")
-    return BatchSolution(**{**vars(improved), "gaps": answer.gaps})
+    return replace(improved, gaps=answer.gaps)
 
 
 def _best_exchange(

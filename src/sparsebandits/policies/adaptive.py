@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, action_set_from_dict
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.estimation.checks import LARGEST_REWARD, as_reward
-from sparsebandits.oracles import METHODS, sparse_argmax, sparse_argmax_batch
+from sparsebandits.oracles import ORACLES, sparse_argmax, sparse_argmax_batch
 from sparsebandits.policies.base import Decision, Learner, Policy, check_current
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.posterior import describe_posterior
@@ -60,7 +60,7 @@ class AdaptivePolicy(Policy):
             )
         # NumPy's numbers would not survive JSON.
         object.__setattr__(self, "sparsity", as_sparsity(self.sparsity, self.action_set.dim))
-        as_choice("oracle", self.oracle, METHODS)
+        as_choice("oracle", self.oracle, ORACLES)
         self.check_set(self.action_set)
 
     def check_set(self, current: ActionSet) -> None:
@@ -80,14 +80,12 @@ class AdaptivePolicy(Policy):
 
     def best_actions(self, theta: FloatArray, current: ActionSet) -> FloatArray:
         """Return the oracle's action on the current set for every row of theta, (n, dim)."""
-        method: Any = self.oracle
-        return sparse_argmax_batch(current, theta, self.sparsity, method).actions
+        return sparse_argmax_batch(current, theta, self.sparsity, self.oracle).actions
 
     def support_of(self, theta: FloatArray) -> tuple[int, ...]:
         """Return the support of the oracle's action for theta, (dim,)."""
         known = as_theta(as_array("theta", theta, ndim=1), self.action_set.dim)
-        method: Any = self.oracle
-        return sparse_argmax(self.action_set, known, self.sparsity, method).support
+        return sparse_argmax(self.action_set, known, self.sparsity, self.oracle).support
 
     def start(self, seed: int | None = None) -> "AdaptiveLearner":
         """Make a learner at its first step."""
@@ -107,7 +105,7 @@ class AdaptivePolicy(Policy):
 
     @classmethod
     def _from_dict(cls, data: Mapping[str, Any]) -> "AdaptivePolicy":
-        return cls(**{**data, "action_set": action_set_from_dict(data["action_set"])})
+        return cls(**{**data, "action_set": ActionSet.from_dict(data["action_set"])})
 
 
 class ReferencePolicy(AdaptivePolicy):

@@ -75,7 +75,7 @@ def check_current(policy: Policy, current: Any, oracle: str) -> None:
         raise InvalidValueError(
             f"The set of this step must have dim {policy.action_set.dim}, got {current.dim}."
         )
-    if oracle == "top-h" and not current.is_sortable:
+    if oracle == "top-h" and current.sorting is None:
         raise CompositionError(
             f"Sorting is not exact on {current!r}. Use oracle='greedy' or 'exact'."
         )

@@ -1,7 +1,7 @@
 """The posterior behind a rule's next decision, described for a certificate."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +21,8 @@ def describe_posterior(policy: "AdaptivePolicy", rule: Rule, draws: int) -> Cert
     theta = None if estimate is None else estimate[0].copy()
     deviation = None if model is None else sigma * model.deviations()[0]
     support, gap, probability = None, math.nan, math.nan
-    method: Any = policy.oracle
     if theta is not None:
-        best = sparse_argmax(policy.action_set, theta, policy.sparsity, method)
+        best = sparse_argmax(policy.action_set, theta, policy.sparsity, policy.oracle)
         support, gap = best.support, best.gap
     if model is not None and theta is not None and count:
         shape = (draws, policy.action_set.dim)

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.oracles import Method, sparse_argmax_batch
+from sparsebandits.oracles import sparse_argmax_batch
 from sparsebandits.validation import BoolArray, FloatArray, as_number
 
 BENCHMARKS = ("exact", "greedy")
@@ -44,9 +44,8 @@ class Benchmark:
         self, action_set: ActionSet, theta: FloatArray, sparsity: int
     ) -> tuple[FloatArray, BoolArray]:
         """Return the earnings, (n,), and where the benchmark's action is not zero, (n, dim)."""
-        method: Method = "exact" if self.name == "exact" else "greedy"
-        found = sparse_argmax_batch(action_set, theta, sparsity, method)
-        return np.asarray(self.alpha * found.values), np.asarray(found.actions != 0)
+        best = sparse_argmax_batch(action_set, theta, sparsity, self.name)
+        return np.asarray(self.alpha * best.values), np.asarray(best.actions != 0)
 
     def __str__(self) -> str:
         name = {"exact": "exact optimum", "greedy": "greedy on theta*"}[self.name]

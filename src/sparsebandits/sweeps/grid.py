@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebandits.environments import LinearEnvironment, environment_from_dict
 from sparsebandits.errors import CompositionError, SparseBanditsError
-from sparsebandits.exploration import basis_from_dict
+from sparsebandits.exploration import Basis
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
 from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.schema import AXES, Source
@@ -148,7 +148,7 @@ def _policy(
     elif "horizon" in takes and takes["horizon"].default is dataclasses.MISSING:
         keywords.setdefault("horizon", horizon)
     if isinstance(keywords.get("basis"), Mapping):
-        keywords["basis"] = basis_from_dict(keywords["basis"])
+        keywords["basis"] = Basis.from_dict(keywords["basis"])
     policy: Policy = made(action_set=environment.action_set, sparsity=sparsity, **keywords)
     return policy
 

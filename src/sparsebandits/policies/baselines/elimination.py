@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, action_set_from_dict
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
-from sparsebandits.exploration import Basis, basis_from_dict, make_basis
+from sparsebandits.exploration import Basis, make_basis
 from sparsebandits.policies.adaptive import AdaptivePolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
 from sparsebandits.validation import (
@@ -202,8 +202,8 @@ class SupportElimination(AdaptivePolicy):
 
     @classmethod
     def _from_dict(cls, data: Mapping[str, Any]) -> "SupportElimination":
-        action_set = action_set_from_dict(data["action_set"])
-        basis = basis_from_dict(data["basis"])
+        action_set = ActionSet.from_dict(data["action_set"])
+        basis = Basis.from_dict(data["basis"])
         return cls(**{**data, "action_set": action_set, "basis": basis})
 
 

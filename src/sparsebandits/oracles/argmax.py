@@ -1,17 +1,17 @@
 """Which H-sparse action earns most for this theta: one question, five ways to answer it."""
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.action_sets.scaling import unit_rows
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.oracles.exact import exact, is_cheap
-from sparsebandits.oracles.greedy import greedy, greedy_picks, minimum_gaps
+from sparsebandits.oracles.exact import is_cheap, solve_exact
+from sparsebandits.oracles.greedy import greedy_picks, minimum_gaps, solve_greedy
 from sparsebandits.oracles.solution import BatchSolution, Solution, ascending, join
-from sparsebandits.oracles.swap import swap
-from sparsebandits.oracles.top_h import top_h, top_h_supports
+from sparsebandits.oracles.swap import solve_swap
+from sparsebandits.oracles.top_h import solve_top_h, top_h_supports
 from sparsebandits.validation import (
     FloatArray,
     IntArray,
@@ -23,9 +23,8 @@ from sparsebandits.validation import (
     describe,
 )
 
-Method = Literal["auto", "top-h", "greedy", "swap", "exact"]
-METHODS: tuple[str, ...] = get_args(Method)
-"""The table of oracles: what contracts and the command line read."""
+ORACLES = ("auto", "top-h", "greedy", "swap", "exact")
+"""What contracts and the command line read."""
 
 _BLOCK = 2**14
 """Numbers per block of theta: its temporaries stay in the cache and off the page-fault path."""
@@ -35,7 +34,7 @@ def sparse_argmax(
     action_set: ActionSet,
     theta: Any,
     sparsity: int,
-    method: Method = "auto",
+    method: str = "auto",
     *,
     time_limit: float | None = None,
     runner_up: bool = False,
@@ -88,7 +87,7 @@ def sparse_argmax_batch(
     action_set: ActionSet,
     theta: Any,
     sparsity: int,
-    method: Method = "auto",
+    method: str = "auto",
     *,
     time_limit: float | None = None,
     runner_up: bool = False,
@@ -120,7 +119,7 @@ def sparse_argmax_batch(
 
 
 def choose_supports(
-    action_set: ActionSet, theta: FloatArray, sparsity: int, method: Method
+    action_set: ActionSet, theta: FloatArray, sparsity: int, oracle: str
 ) -> tuple[IntArray, FloatArray]:
     """Return what the gap test needs and no more: the supports and their gaps, unchecked.
 
@@ -134,8 +133,8 @@ def choose_supports(
         Ascending, padded with -1.
     gaps : (n,)
     """
-    found = [_supports(action_set, block, sparsity, method) for block in _blocks(theta)]
-    return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+    parts = [_supports(action_set, block, sparsity, oracle) for block in _blocks(theta)]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
 def _blocks(rows: FloatArray) -> list[FloatArray]:
@@ -144,15 +143,15 @@ def _blocks(rows: FloatArray) -> list[FloatArray]:
 
 
 def _supports(
-    action_set: ActionSet, rows: FloatArray, sparsity: int, method: Method
+    action_set: ActionSet, rows: FloatArray, sparsity: int, oracle: str
 ) -> tuple[IntArray, FloatArray]:
-    if method == "top-h":
+    if oracle == "top-h":
         return top_h_supports(action_set, rows, sparsity)
-    if method == "greedy":
+    if oracle == "greedy":
         unit, scales = unit_rows(rows)
         picks, step_gaps = greedy_picks(action_set, unit, sparsity)
         return ascending(picks), minimum_gaps(action_set, picks, step_gaps * scales)
-    solution = _dispatch(action_set, rows, sparsity, method, None, True)
+    solution = _dispatch(action_set, rows, sparsity, oracle, None, True)
     return solution.supports, solution.gaps
 
 
@@ -160,25 +159,27 @@ def _dispatch(
     action_set: ActionSet,
     rows: FloatArray,
     sparsity: int,
-    method: Method,
+    oracle: str,
     time_limit: float | None,
     runner_up: bool,
 ) -> BatchSolution:
-    chosen = as_choice("method", method, METHODS)
+    chosen = as_choice("method", oracle, ORACLES)
     if chosen == "auto":
-        if action_set.is_sortable:
+        if action_set.sorting is not None:
             chosen = "top-h"
         else:
             chosen = "exact" if is_cheap(action_set, sparsity) else "swap"
     if chosen == "top-h":
-        return top_h(action_set, rows, sparsity)
+        return solve_top_h(action_set, rows, sparsity)
     # Squares of theta must neither overflow nor vanish.
     unit, scales = unit_rows(rows)
     match chosen:
         case "greedy":
-            found = greedy(action_set, unit, sparsity)
+            answer = solve_greedy(action_set, unit, sparsity)
         case "swap":
-            found = swap(action_set, unit, sparsity)
+            answer = solve_swap(action_set, unit, sparsity)
         case _:
-            found = exact(action_set, unit, sparsity, time_limit=time_limit, runner_up=runner_up)
-    return found.scaled(scales)
+            answer = solve_exact(
+                action_set, unit, sparsity, time_limit=time_limit, runner_up=runner_up
+            )
+    return answer.scaled(scales)

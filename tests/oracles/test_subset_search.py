@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.oracles import best_subset as module
 from sparsebandits.oracles import completions
-from sparsebandits.oracles.best_subset import BestSubset, best_subset, enumerate_subsets
+from sparsebandits.oracles import subset_search as module
 from sparsebandits.oracles.perspective import condition, evaluate, pad, solve_positive, tighten
+from sparsebandits.oracles.subset_search import BestSubset, best_subset, enumerate_subsets
 from sparsebandits.validation import FloatArray
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "as_integer",
     "as_integers",
     "as_number",
+    "as_rows",
     "as_sparsity",
     "as_support",
     "as_theta",
@@ -179,14 +180,20 @@ def as_sparsity(sparsity: Any, dim: int) -> int:
     return number
 
 
-def as_theta(theta: Any, dim: int) -> FloatArray:
-    """Return theta as a finite float64 array of shape (..., dim), without a copy if possible."""
-    array = as_floats("theta", theta, f"of shape (..., {dim})")
+def as_rows(name: str, value: Any, dim: int) -> FloatArray:
+    """Return numbers as a float64 array of shape (..., dim), without a copy if possible."""
+    array = as_floats(name, value, f"of shape (..., {dim})")
     if array.ndim == 0 or array.shape[-1] != dim:
         raise InvalidValueError(
-            f"theta must have shape (..., {dim}), one entry per coordinate of the action set, "
-            f"got shape {array.shape}."
+            f"{name} must have shape (..., {dim}), one entry per coordinate, got shape "
+            f"{array.shape}."
         )
+    return array
+
+
+def as_theta(theta: Any, dim: int) -> FloatArray:
+    """Return theta as a finite float64 array of shape (..., dim), without a copy if possible."""
+    array = as_rows("theta", theta, dim)
     _check_finite("theta", array)
     return array
 

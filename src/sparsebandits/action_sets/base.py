@@ -19,9 +19,9 @@ from sparsebandits.validation import (
     IntArray,
     Support,
     as_availability,
-    as_floats,
     as_integer,
     as_number,
+    as_rows,
     as_sparsity,
     as_support,
     as_theta,
@@ -239,9 +239,7 @@ class ActionSet(Described):
 
     def contains(self, x: Any, *, tolerance: float = 1e-9) -> Any:
         """Whether x, of shape (..., dim), is in X up to a relative `tolerance`."""
-        points = as_floats("x", x, f"of shape (..., {self.dim})")
-        if points.ndim == 0 or points.shape[-1] != self.dim:
-            raise InvalidValueError(f"x must have shape (..., {self.dim}), got {points.shape}.")
+        points = as_rows("x", x, self.dim)
         tolerance = as_number("tolerance", tolerance)
         rows = points.reshape(-1, self.dim)
         inside: BoolArray = np.asarray(np.isfinite(rows).all(axis=-1))

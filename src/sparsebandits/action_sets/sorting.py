@@ -44,6 +44,11 @@ class Sorting:
         reach = np.maximum(-self.ends[0], self.ends[1])
         return None if (reach == 1).all() else reach
 
+    @property
+    def is_l2(self) -> bool:
+        """Whether X is an l2 ball."""
+        return self.exponent == 2 and self.weights is None
+
     def idle_margin(self, theta: FloatArray) -> FloatArray:
         """Return by how much all coordinates with score 0 stay short of gaining, (n,).
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sparsebandits.action_sets import ActionSet, LpBall
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.policies import (
     APSEE,
@@ -202,7 +202,7 @@ def _paper(
         }
     if not X.is_strongly_convex:
         return {"paper: compact APSEE-G": lambda: CompactAPSEEG(action_set=X, sparsity=H)}
-    is_l2 = isinstance(X, LpBall) and X.p == 2
+    is_l2 = X.sorting is not None and X.sorting.is_l2
     algorithm: type[APSEE] | type[APSEEG] = APSEE if is_l2 else APSEEG
     name, factor = ("APSEE", SORTED_SCALE) if is_l2 else ("APSEE-G", GREEDY_SCALE)
 

@@ -13,9 +13,9 @@ from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValu
 from sparsebandits.validation import (
     FloatArray,
     IntArray,
-    as_floats,
     as_integer,
     as_number,
+    as_rows,
     as_sparsity,
     describe,
 )
@@ -163,7 +163,7 @@ class Basis(Described):
 
     def predict(self, theta: Any) -> FloatArray:
         """b_k·theta for every k: the mean rewards of one cycle; (..., dim) to (..., dim)."""
-        rows = _as_rows("theta", theta, self.dim)
+        rows = as_rows("theta", theta, self.dim)
         return self._predict(rows.reshape(-1, self.dim)).reshape(rows.shape)
 
     def estimate(self, means: Any) -> FloatArray:
@@ -171,7 +171,7 @@ class Basis(Described):
 
         B^-1 sum_k b_k mean_k = (M'M)^-1 M' means = M^-1 means, because M is square.
         """
-        rows = _as_rows("means", means, self.dim)
+        rows = as_rows("means", means, self.dim)
         return self._estimate(rows.reshape(-1, self.dim)).reshape(rows.shape)  # eqn:sparse-PEE-ols
 
     def inverse_gram_columns(self, indices: Any) -> FloatArray:
@@ -279,10 +279,3 @@ def _show(coordinates: IntArray, entries: FloatArray) -> str:
     order = np.argsort(coordinates)
     parts = [f"{entries[i]:.6g} at {coordinates[i]}" for i in order if entries[i] != 0]
     return ", ".join(parts[:4]) + (", ..." if len(parts) > 4 else "")
-
-
-def _as_rows(name: str, value: Any, dim: int) -> FloatArray:
-    array = as_floats(name, value, f"of shape (..., {dim})")
-    if array.ndim == 0 or array.shape[-1] != dim:
-        raise InvalidValueError(f"{name} must have shape (..., {dim}), got {array.shape}.")
-    return array

@@ -199,8 +199,7 @@ def _mixed_integer(
     runner_up: bool,
 ) -> BestSupport:
     best = sparse_mixed_integer(
-        form.program.matrix,
-        form.program.bounds,
+        form.program,
         theta,
         sparsity,
         *form.coordinate_bounds,

@@ -241,8 +241,7 @@ def _bounds(
     curvature = action_set.response_lipschitz(policy.sparsity)
     theorem, bound = "thm:regret_general_compact", compact
     if math.isfinite(curvature):
-        sorting = action_set.sorting
-        is_ball = sorting is not None and sorting.exponent == 2 and sorting.weights is None
+        is_ball = action_set.sorting is not None and action_set.sorting.is_l2
         theorem = "thm:regret_adaptive" if is_ball else "thm:regret_general"
         literal = next(lock for lock in locks if lock.confidence == PaperBound.name)
         bound = float(

@@ -101,8 +101,8 @@ class CSAR(AdaptivePolicy):
         super().check_set(current)
         if current.sorting is None or current.sorting.exponent != 1:
             raise CompositionError(
-                f"CSAR needs a Box, whose coordinates earn on their own; got {current!r}. Use "
-                "sb.Box(lower, upper), or LinTS for any set."
+                f"CSAR needs a Box (or a cube), whose coordinates earn on their own; got "
+                f"{current!r}. Use sb.Box(lower, upper), or LinTS for any set."
             )
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "CSARRule":

@@ -50,7 +50,7 @@ def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
     """Return `value`, checked to be one of the known names."""
     names = tuple(known)
     if not isinstance(value, str) or value not in names:
-        listed = ", ".join(repr(one) for one in names)
+        listed = ", ".join(repr(choice) for choice in names)
         raise InvalidValueError(f"{name} must be one of {listed}, got {describe(value)}.")
     return value
 

@@ -59,9 +59,9 @@ class Budget(ActionSet):
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         caps = np.where(indices < 0, 0.0, self.upper[indices])
         order = np.argsort(-theta, axis=-1, kind="stable")
-        wanted = np.take_along_axis(np.where(theta > 0, caps, 0.0), order, axis=-1)
-        left = self.total - (np.cumsum(wanted, axis=-1) - wanted)
-        spent = np.clip(np.minimum(wanted, left), 0.0, None)
+        desired = np.take_along_axis(np.where(theta > 0, caps, 0.0), order, axis=-1)
+        left = self.total - (np.cumsum(desired, axis=-1) - desired)
+        spent = np.clip(np.minimum(desired, left), 0.0, None)
         response = np.empty_like(spent)
         np.put_along_axis(response, order, spent, axis=-1)
         return np.asarray(response)

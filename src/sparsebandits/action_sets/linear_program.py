@@ -145,8 +145,8 @@ class LinearProgram:
         rows = np.flatnonzero(largest > 0.0)
         if self._scaled.shape[0] * theta.shape[1] <= _SMALL_PROGRAM:
             scaled = objective[rows] / power_of_two(largest[rows])[:, None]
-            found, proven = maximize_together(self._scaled, self._costs, scaled, indices[rows])
-            entries[rows] = found * np.where(indices[rows] < 0, 0.0, self.unit[indices[rows]])
+            vertices, proven = maximize_together(self._scaled, self._costs, scaled, indices[rows])
+            entries[rows] = vertices * np.where(indices[rows] < 0, 0.0, self.unit[indices[rows]])
             rows = rows[~proven]
         for row in rows.tolist():
             used = indices[row] >= 0

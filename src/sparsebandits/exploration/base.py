@@ -176,16 +176,16 @@ class Basis(Described):
 
     def inverse_gram_columns(self, indices: Any) -> FloatArray:
         """Columns of B^-1, (dim, len(indices)): covariances with theta_hat at `indices`."""
-        wanted = np.atleast_1d(np.asarray(indices))
-        if wanted.ndim != 1 or not (np.issubdtype(wanted.dtype, np.integer) or wanted.size == 0):
+        chosen = np.atleast_1d(np.asarray(indices))
+        if chosen.ndim != 1 or not (np.issubdtype(chosen.dtype, np.integer) or chosen.size == 0):
             raise InvalidTypeError(
                 f"indices must be a flat list of integers in 0..{self.dim - 1}, "
                 f"got {describe(indices)}."
             )
-        outside = wanted[(wanted < 0) | (wanted >= self.dim)]
+        outside = chosen[(chosen < 0) | (chosen >= self.dim)]
         if outside.size:
             raise InvalidValueError(f"indices must lie in 0..{self.dim - 1}, got {outside[0]}.")
-        return self._inverse_gram_columns(wanted.astype(np.intp))
+        return self._inverse_gram_columns(chosen.astype(np.intp))
 
     # ------------------------------------------------------------------ fit to an action set
 

@@ -65,15 +65,15 @@ def make_basis(
     """
     limit = as_sparsity(sparsity, action_set.dim)
     if isinstance(basis, str):
-        made = _named(basis, action_set, limit, rng)
+        actions = _named(basis, action_set, limit, rng)
     elif isinstance(basis, Basis):
-        made = basis
+        actions = basis
     else:
         rows = as_array("basis", basis, ndim=2)
         is_diagonal = rows.shape[0] == rows.shape[1] and not (rows - np.diag(np.diag(rows))).any()
-        made = DiagonalBasis(np.diag(rows), "own") if is_diagonal else MatrixBasis(rows, "own")
-    made.check(action_set, limit)
-    return made
+        actions = DiagonalBasis(np.diag(rows), "own") if is_diagonal else MatrixBasis(rows, "own")
+    actions.check(action_set, limit)
+    return actions
 
 
 def _named(

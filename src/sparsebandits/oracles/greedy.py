@@ -36,12 +36,12 @@ def greedy_picks(
         _pick_one(marginals, picks[0, :steps], best[0], second[0])
     else:
         _pick_all(marginals, picks[:, :steps], best, second)
-    made = picks[:, :steps] >= 0
-    best *= made
+    picked = picks[:, :steps] >= 0
+    best *= picked
     # Lines 8 and 11: rho_k(v; theta) of the best and the second, and delta_k.
     delta = marginals.gains(best, best) - marginals.gains(best, second)
     step_gaps = np.full((n, sparsity), np.inf)
-    step_gaps[:, :steps] = np.where(made, delta, np.inf)
+    step_gaps[:, :steps] = np.where(picked, delta, np.inf)
     if steps == usable:
         step_gaps[:, steps - 1] = np.inf  # the last coordinate has no rival
     return picks, step_gaps

@@ -30,11 +30,11 @@ def solve_swap(action_set: ActionSet, theta: FloatArray, sparsity: int) -> Batch
     supports = answer.supports.copy()
     values = answer.values.copy()
     while open_rows.size:
-        better, found = _best_exchange(action_set, theta[open_rows], supports[open_rows])
-        gained = found > values[open_rows] * (1 + _LEAST_GAIN)
+        better, reached = _best_exchange(action_set, theta[open_rows], supports[open_rows])
+        gained = reached > values[open_rows] * (1 + _LEAST_GAIN)
         open_rows = open_rows[gained]
         supports[open_rows] = better[gained]
-        values[open_rows] = found[gained]
+        values[open_rows] = reached[gained]
     improved = finish(action_set, theta, supports, step_gaps, "swap")
     return replace(improved, gaps=answer.gaps)
 

@@ -64,12 +64,12 @@ def _largest(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
     if dim >= _LONG and count < dim // (4 * _PIECE):
         # Row by row, among the few pieces that can hold them.
         kept = [_contenders(row, count + 1) for row in scores]
-        found = [_among(row[places][None], count) for row, places in zip(scores, kept, strict=True)]
+        parts = [_among(row[places][None], count) for row, places in zip(scores, kept, strict=True)]
         picks = [
             np.where(part[0] < 0, -1, places[part[0]])
-            for part, places in zip(found, kept, strict=True)
+            for part, places in zip(parts, kept, strict=True)
         ]
-        return np.concatenate(picks), np.concatenate([part[1] for part in found])
+        return np.concatenate(picks), np.concatenate([part[1] for part in parts])
     return _among(scores, count)
 
 

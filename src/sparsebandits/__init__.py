@@ -11,7 +11,6 @@ from sparsebandits.action_sets import (
     FiniteSet,
     LpBall,
     Polytope,
-    action_set_from_dict,
 )
 from sparsebandits.environments import (
     ActionSetSequence,
@@ -52,7 +51,6 @@ from sparsebandits.oracles import (
     Solution,
     approximation_ratio,
     certified_ratio,
-    ellipsoid_gamma_bound,
     sparse_argmax,
     sparse_argmax_batch,
     submodularity_ratio,
@@ -108,6 +106,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+action_set_from_dict = ActionSet.from_dict
 policy_from_dict = Policy.from_dict
 
 __all__ = [
@@ -177,7 +176,6 @@ __all__ = [
     "certified_ratio",
     "compare",
     "compare_sweep",
-    "ellipsoid_gamma_bound",
     "environment_from_dict",
     "film_recommendation",
     "make_basis",

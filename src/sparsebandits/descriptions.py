@@ -1,8 +1,9 @@
 """From a description, as files and the command line hold it, to the object of that kind."""
 
 import difflib
+from abc import ABC
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError, SparseBanditsError
 from sparsebandits.validation import describe
@@ -55,3 +56,22 @@ def nearest(given: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     listed = ", ".join(map(repr, names))
     return f"did you mean {close[0]!r}? Known: {listed}." if close else f"known: {listed}."
+
+
+class Described(ABC):
+    """Something that files hold as a table of keys, of which `kind` names the class."""
+
+    kind: ClassVar[str]
+    """The name of the class in the table, in files and on the command line."""
+
+    noun: ClassVar[str]
+    """What an error calls any of them: "An action set"."""
+
+    kinds: ClassVar[Mapping[str, Callable[..., Any]]]
+    """The table of all of them; the module that lists them sets it."""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build what `to_dict` described."""
+        built: Self = build_from(cls.noun, cls.kinds, as_fields(cls.noun, data))
+        return built

@@ -1,9 +1,11 @@
 """Checks at the edge, each with an error that says what was given, needed and to be done."""
 
 import dataclasses
+import numbers
 import operator
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from decimal import Decimal
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,8 @@ IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Support: TypeAlias = Iterable[int] | BoolArray | None
 
+AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
+_REAL = (numbers.Real, Decimal)
 _LARGEST = {"dim": 10**8, "horizon": 10**15, "trials": 10**9, "points": 10**7, "workers": 10**4}
 """What these may be at most, wherever they are checked: beyond it an array cannot be allocated, a
 step is no exact float64, or the machine is brought down by processes."""
@@ -30,13 +34,17 @@ __all__ = [
     "as_array",
     "as_availability",
     "as_choice",
+    "as_floats",
     "as_integer",
+    "as_integers",
     "as_number",
+    "as_rows",
     "as_sparsity",
     "as_support",
     "as_theta",
     "brief_repr",
     "describe",
+    "read_only",
 ]
 
 
@@ -78,7 +86,7 @@ def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
     """Return `value`, checked to be one of the known names."""
     names = tuple(known)
     if not isinstance(value, str) or value not in names:
-        listed = ", ".join(repr(one) for one in names)
+        listed = ", ".join(repr(choice) for choice in names)
         raise InvalidValueError(f"{name} must be one of {listed}, got {describe(value)}.")
     return value
 
@@ -108,11 +116,15 @@ def as_number(
     name: str, value: Any, *, positive: bool = False, allow_infinite: bool = False
 ) -> float:
     """Return `value` as a finite float; positive, or infinite, where asked or allowed."""
-    if isinstance(value, (bool, np.bool_, str)):
+    given = value
+    if isinstance(value, np.ndarray) and value.ndim == 0 and not _is_masked(value):
+        given = value[()]
+    # float() would also read bytes, and the real part of NumPy's complex numbers.
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, _REAL):
         raise InvalidTypeError(f"{name} must be a number, got {describe(value)}.")
     try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
+        number = float(given)
+    except (TypeError, OverflowError):  # a duration, or an integer beyond all floats
         raise InvalidTypeError(f"{name} must be a number, got {describe(value)}.") from None
     if np.isnan(number) or (np.isinf(number) and not allow_infinite):
         raise InvalidValueError(f"{name} must be a finite number, got {number}.")
@@ -121,28 +133,76 @@ def as_number(
     return number
 
 
+def as_floats(name: str, value: Any, shape: str) -> FloatArray:
+    """Return `value` as a float64 array, without a copy if possible; only real numbers will do.
+
+    Parameters
+    ----------
+    shape : str
+        What was needed, for the error: "with 2 axes".
+    """
+    array = _as_plain(f"{name} must be an array of numbers {shape}", value, "biuf")
+    return np.asarray(array, dtype=np.float64)
+
+
+def as_integers(name: str, value: Any, *, minimum: int) -> IntArray:
+    """Return an integer, or an array of integers of any shape, each at least `minimum`."""
+    array = _as_plain(f"{name} must be an integer or an array of integers", value, "iu")
+    if array.size and array.min() < minimum:
+        raise InvalidValueError(f"{name} must be at least {minimum}, got {array.min()}.")
+    return array.astype(np.intp)
+
+
+def _as_plain(needed: str, value: Any, kinds: str) -> npt.NDArray[Any]:
+    """Return an array whose dtype is of one of the kinds.
+
+    NumPy by itself drops a mask and an imaginary part, and reads texts and dates as numbers.
+    """
+    try:
+        array = np.asanyarray(value)
+        if array.dtype.kind == "O" and all(isinstance(x, _REAL) for x in array.flat):
+            array = array.astype(np.float64)  # integers beyond 64 bits, fractions
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidTypeError(f"{needed}, got {describe(value)}.") from None
+    if array.dtype.kind not in kinds:
+        raise InvalidTypeError(
+            f"{needed}, got {describe(value)}, whose entries are of type {array.dtype}."
+        )
+    if _is_masked(value):
+        raise InvalidTypeError(f"{needed}, got masked entries in {describe(value)}; fill them.")
+    return np.asarray(array)
+
+
+def _is_masked(value: Any) -> bool:
+    """Whether an array, or a row in a list of rows, has masked entries."""
+    if isinstance(value, (list, tuple)):
+        return any(_is_masked(row) for row in value if isinstance(row, np.ma.MaskedArray))
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
 def as_array(name: str, value: Any, *, ndim: int, finite: bool = True) -> FloatArray:
     """Return a read-only float64 copy of `value` with `ndim` axes, none of them empty."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidTypeError(
-            f"{name} must be an array of numbers with {ndim} axes, got {describe(value)}."
-        ) from None
+    array = np.array(as_floats(name, value, f"with {ndim} axes"))
     if array.ndim != ndim or array.size == 0:
         raise InvalidValueError(
             f"{name} must be a non-empty array with {ndim} axes, got shape {array.shape}."
         )
     if finite:
         _check_finite(name, array)
+    return read_only(array)
+
+
+def read_only(array: AnyArray) -> AnyArray:
+    """Return the array itself, from now on not to be written."""
     array.setflags(write=False)
     return array
 
 
 def _check_finite(name: str, array: FloatArray) -> None:
     # The sum is finite whenever all entries are, save for overflow: one pass without a mask.
-    if np.isfinite(array.sum()) or np.isfinite(array).all():
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()) or np.isfinite(array).all():
+            return
     where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
     place = where[0] if len(where) == 1 else where
     raise InvalidValueError(
@@ -162,19 +222,20 @@ def as_sparsity(sparsity: Any, dim: int) -> int:
     return number
 
 
-def as_theta(theta: Any, dim: int) -> FloatArray:
-    """Return theta as a finite float64 array of shape (..., dim), without a copy if possible."""
-    try:
-        array = np.asarray(theta, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidTypeError(
-            f"theta must be an array of numbers of shape (..., {dim}), got {describe(theta)}."
-        ) from None
+def as_rows(name: str, value: Any, dim: int) -> FloatArray:
+    """Return numbers as a float64 array of shape (..., dim), without a copy if possible."""
+    array = as_floats(name, value, f"of shape (..., {dim})")
     if array.ndim == 0 or array.shape[-1] != dim:
         raise InvalidValueError(
-            f"theta must have shape (..., {dim}), one entry per coordinate of the action set, "
-            f"got shape {array.shape}."
+            f"{name} must have shape (..., {dim}), one entry per coordinate, got shape "
+            f"{array.shape}."
         )
+    return array
+
+
+def as_theta(theta: Any, dim: int) -> FloatArray:
+    """Return theta as a finite float64 array of shape (..., dim), without a copy if possible."""
+    array = as_rows("theta", theta, dim)
     _check_finite("theta", array)
     return array
 
@@ -183,15 +244,18 @@ def as_support(support: Support, dim: int) -> IntArray:
     """Return a support as ascending indices; given as indices, a boolean mask, or None for all."""
     if support is None:
         return np.arange(dim)
-    if isinstance(support, np.ndarray):
-        array = support
-    else:
-        if isinstance(support, str) or not isinstance(support, Iterable):
-            raise InvalidTypeError(
-                f"support must be indices in 0..{dim - 1} or a boolean mask, "
-                f"got {describe(support)}."
-            )
-        array = np.array(list(support))
+    refusal = (
+        f"support must be a flat list of integer indices in 0..{dim - 1} or a boolean mask of "
+        f"shape ({dim},), got {describe(support)}."
+    )
+    if isinstance(support, str) or not isinstance(support, Iterable):
+        raise InvalidTypeError(refusal)
+    try:
+        array = support if isinstance(support, np.ndarray) else np.array(list(support))
+    except (TypeError, ValueError, OverflowError):  # rows of different lengths, above all
+        raise InvalidTypeError(refusal) from None
+    if _is_masked(support):
+        raise InvalidTypeError(refusal)
     if array.dtype == np.bool_:
         if array.shape != (dim,):
             raise InvalidValueError(
@@ -200,11 +264,8 @@ def as_support(support: Support, dim: int) -> IntArray:
         return np.flatnonzero(array)
     if array.size == 0:
         return np.zeros(0, dtype=np.intp)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidTypeError(
-            f"support must be a flat list of integer indices in 0..{dim - 1} or a boolean mask "
-            f"of shape ({dim},), got {describe(support)}."
-        )
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidTypeError(refusal)
     indices = np.unique(array)
     if indices[0] < 0 or indices[-1] >= dim:
         bad = indices[0] if indices[0] < 0 else indices[-1]

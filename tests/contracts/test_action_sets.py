@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparsebandits as sb
-from sparsebandits.action_sets import ACTION_SETS, action_set_from_dict
+from sparsebandits.action_sets import ACTION_SETS
 from tests.contracts.examples import CASE_IDS, EXAMPLES, FACTORIES, Factory
 from tests.reference.slow import slow_value
 
@@ -186,7 +186,7 @@ def test_round_trips(factory: Factory, seed: int, dim: int) -> None:
     for X in (factory(rng, dim), factory(rng, dim).restrict([1])):
         theta = rng.standard_normal(dim)
         copies = (
-            action_set_from_dict(json.loads(json.dumps(X.to_dict()))),
+            sb.ActionSet.from_dict(json.loads(json.dumps(X.to_dict()))),
             pickle.loads(pickle.dumps(X)),
         )
         for copy in copies:

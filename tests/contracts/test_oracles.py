@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparsebandits as sb
-from sparsebandits.oracles import METHODS
+from sparsebandits.oracles import ORACLES
 from tests.contracts.examples import CASE_IDS, FACTORIES, Factory
 from tests.reference.slow import brute_force, brute_force_runner_up, slow_greedy, slow_value
 
 seeds = st.integers(0, 2**32 - 1)
 every_set = pytest.mark.parametrize("factory", FACTORIES, ids=CASE_IDS)
-every_method = pytest.mark.parametrize("method", METHODS)
+every_method = pytest.mark.parametrize("method", ORACLES)
 few = settings(max_examples=15, deadline=None)
 
 
@@ -30,7 +30,7 @@ def instance(factory: Factory, seed: int, dim: int) -> tuple[sb.ActionSet, Any, 
 
 
 def applies(X: sb.ActionSet, method: str) -> bool:
-    return method != "top-h" or X.is_sortable
+    return method != "top-h" or X.sorting is not None
 
 
 @every_method

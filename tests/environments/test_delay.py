@@ -11,7 +11,6 @@ from scipy.stats import chi2
 
 import sparsebandits as sb
 from sparsebandits.environments import LinearEnvironment, UniformDelay, environment_from_dict
-from sparsebandits.environments.delay import delay_from_dict
 
 
 def environment(**changes: Any) -> LinearEnvironment:
@@ -64,10 +63,9 @@ def test_a_delay_is_read_back() -> None:
     lengths: list[Any] = [0, 7, np.int64(200)]
     for longest in lengths:
         delay = UniformDelay(longest)
-        again = delay_from_dict(json.loads(json.dumps(delay.to_dict())))
+        again = UniformDelay.from_dict(json.loads(json.dumps(delay.to_dict())))
         assert again == delay
         assert isinstance(delay.longest, int)
-    assert delay_from_dict(None) is None
 
 
 @pytest.mark.parametrize("longest", [-1, 1.5, "3", None, True, float("inf"), [2]])
@@ -79,20 +77,20 @@ def test_wrong_lengths_are_refused(longest: Any) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({}, "keys kind and longest"),
-        ({"kind": "uniform"}, "keys kind and longest"),
-        ({"kind": "uniform", "longest": 3, "more": 1}, "keys kind and longest"),
-        (["uniform", 3], "keys kind and longest"),
-        (3, "keys kind and longest"),
-        ({"kind": "poisson", "longest": 3}, "kind of a delay must be 'uniform', got 'poisson'"),
-        ({"kind": None, "longest": 3}, "kind of a delay must be 'uniform', got None"),
+        ({}, "A delay must be of kind 'uniform', got None"),
+        ({"kind": "uniform"}, "does not take the keys"),
+        ({"kind": "uniform", "longest": 3, "more": 1}, "does not take the keys"),
+        (["uniform", 3], "A delay must be a table of keys"),
+        (3, "A delay must be a table of keys"),
+        ({"kind": "poisson", "longest": 3}, "A delay must be of kind 'uniform', got 'poisson'"),
+        ({"kind": None, "longest": 3}, "A delay must be of kind 'uniform', got None"),
         ({"kind": "uniform", "longest": -3}, "longest must be at least 0"),
         ({"kind": "uniform", "longest": "x"}, "longest must be an integer"),
     ],
 )
 def test_wrong_descriptions_are_refused(data: Any, message: str) -> None:
     with pytest.raises(sb.SparseBanditsError, match=message):
-        delay_from_dict(data)
+        UniformDelay.from_dict(data)
     with pytest.raises(sb.SparseBanditsError, match=message):
         environment_from_dict({**environment().to_dict(), "delay": data})
 

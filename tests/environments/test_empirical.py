@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sparsebandits as sb
-from sparsebandits.environments import Empirical, film_recommendation, noise_from_dict
+from sparsebandits.environments import Empirical, Noise, film_recommendation
 
 _CLOSE = 1e-4
 """How far above the optimum sigma may lie, as a share of it."""
@@ -139,8 +139,8 @@ def test_equality_and_the_round_trip_of_the_given_numbers() -> None:
     noise = Empirical([0.1, 0.2, 0.7], counts=[1, 2, 3])
     written = noise.to_dict()
     assert written == {"kind": "empirical", "values": [0.1, 0.2, 0.7], "counts": [1, 2, 3]}
-    assert noise_from_dict(json.loads(json.dumps(written))) == noise
-    assert noise_from_dict({"kind": "empirical", "values": [1, 2]}) == Empirical([1.0, 2.0])
+    assert Noise.from_dict(json.loads(json.dumps(written))) == noise
+    assert Noise.from_dict({"kind": "empirical", "values": [1, 2]}) == Empirical([1.0, 2.0])
     assert noise != Empirical([0.1, 0.2, 0.7], counts=[1, 2, 4])
     assert len({noise, Empirical((0.1, 0.2, 0.7), (1, 2, 3)), Empirical([0.1, 0.2, 0.7])}) == 2
     assert repr(noise) == f"Empirical(3 values, sigma={noise.sigma:.4g})"

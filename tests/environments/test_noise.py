@@ -20,7 +20,6 @@ from sparsebandits.environments import (
     Rademacher,
     StudentT,
     UniformNoise,
-    noise_from_dict,
 )
 from sparsebandits.validation import FloatArray
 from tests.environments.examples import HEAVY, NOISE_EXAMPLES, SUB_GAUSSIAN
@@ -157,7 +156,7 @@ def test_a_rows_scale_does_not_depend_on_the_rows_beside_it(dim: int) -> None:
 
 @each_noise
 def test_round_trips(noise: Noise) -> None:
-    read = noise_from_dict(json.loads(json.dumps(noise.to_dict(), allow_nan=False)))
+    read = Noise.from_dict(json.loads(json.dumps(noise.to_dict(), allow_nan=False)))
     for copy in (read, pickle.loads(pickle.dumps(noise))):
         assert type(copy) is type(noise)
         assert copy == noise
@@ -235,4 +234,4 @@ def test_a_seed_is_no_generator_and_a_list_no_buffer() -> None:
 )
 def test_unreadable_descriptions_are_refused(data: Any, message: str) -> None:
     with pytest.raises(sb.SparseBanditsError, match=message):
-        noise_from_dict(data)
+        Noise.from_dict(data)

@@ -21,7 +21,6 @@ from sparsebandits.environments import (
     StandardTheta,
     ThetaSampler,
     UniformCube,
-    parameter_from_dict,
 )
 from sparsebandits.validation import FloatArray
 from tests.environments.examples import SAMPLER_EXAMPLES
@@ -187,7 +186,7 @@ def test_sparse_theta() -> None:
 
 @each_sampler
 def test_round_trips(sampler: ThetaSampler) -> None:
-    copy = parameter_from_dict(json.loads(json.dumps(sampler.to_dict())))
+    copy = ThetaSampler.from_dict(json.loads(json.dumps(sampler.to_dict())))
     assert type(copy) is type(sampler)
     assert copy == sampler
     assert hash(copy) == hash(sampler)
@@ -226,8 +225,11 @@ def test_samplers_are_frozen_and_check_what_they_draw(sampler: ThetaSampler) -> 
         (lambda: SparseTheta(2, smallest=-1.0), "smallest must be non-negative"),
         (lambda: GapTheta(1.0), "gap must be below half_width"),
         (lambda: GapTheta(0.0), "gap must be positive"),
-        (lambda: parameter_from_dict({"kind": "cube"}), "A parameter must be of kind 'uniform-cu"),
-        (lambda: parameter_from_dict({"kind": "gap", "width": 1}), "does not take the keys"),
+        (
+            lambda: ThetaSampler.from_dict({"kind": "cube"}),
+            "A parameter must be of kind 'uniform-cu",
+        ),
+        (lambda: ThetaSampler.from_dict({"kind": "gap", "width": 1}), "does not take the keys"),
     ],
 )
 def test_arguments_are_checked(build: Callable[[], ThetaSampler], message: str) -> None:

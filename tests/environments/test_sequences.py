@@ -13,7 +13,6 @@ from sparsebandits.environments import (
     ActionSetSequence,
     Alternating,
     FixedSet,
-    sequence_from_dict,
 )
 from sparsebandits.environments.sequences import Recent
 from tests.environments.examples import SEQUENCE_EXAMPLES
@@ -23,7 +22,7 @@ _STEPS = [*range(40), 3000, 9_999, 10**9]
 
 
 def fresh(sequence: ActionSetSequence) -> ActionSetSequence:
-    return sequence_from_dict(json.loads(json.dumps(sequence.to_dict())))
+    return ActionSetSequence.from_dict(json.loads(json.dumps(sequence.to_dict())))
 
 
 def test_every_registered_sequence_has_examples() -> None:
@@ -147,7 +146,7 @@ def test_alternating_checks_its_list(sets: Any, message: str) -> None:
 )
 def test_unreadable_descriptions_are_refused(data: Any, message: str) -> None:
     with pytest.raises(sb.SparseBanditsError, match=message):
-        sequence_from_dict(data)
+        ActionSetSequence.from_dict(data)
 
 
 def test_a_set_is_needed() -> None:

@@ -75,11 +75,11 @@ def test_arguments_are_checked() -> None:
         pooled_sigma(-1.0, 3)
     with pytest.raises(sb.InvalidValueError, match="squares must be finite and non-negative"):
         sigma_upper(math.nan, 3, 0.1)
-    with pytest.raises(sb.InvalidTypeError, match="squares must be a number"):
+    with pytest.raises(sb.InvalidTypeError, match="squares must be an array of numbers"):
         pooled_sigma("many", 3)
     with pytest.raises(sb.InvalidTypeError, match="nu must be an integer"):
         pooled_sigma(1.0, 2.5)
-    with pytest.raises(sb.InvalidValueError, match="look must be non-negative"):
+    with pytest.raises(sb.InvalidValueError, match="look must be at least 0"):
         sigma_upper(1.0, 3, 0.1, look=-1)
     for delta in (0.0, 1.0, math.nan):
         with pytest.raises(sb.InvalidValueError, match="delta must"):

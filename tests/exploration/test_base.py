@@ -13,7 +13,6 @@ from sparsebandits.exploration import (
     BlockBasis,
     DiagonalBasis,
     MatrixBasis,
-    basis_from_dict,
 )
 from tests.exploration.examples import example_bases
 
@@ -68,7 +67,7 @@ def test_supports_are_the_non_zeros(basis: Basis) -> None:
 
 @each_basis
 def test_json_keeps_every_bit(basis: Basis) -> None:
-    restored = basis_from_dict(json.loads(json.dumps(basis.to_dict())))
+    restored = Basis.from_dict(json.loads(json.dumps(basis.to_dict())))
     means = np.random.default_rng(7).standard_normal(basis.dim)
     assert type(restored) is type(basis)
     assert restored == basis

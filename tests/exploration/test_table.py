@@ -1,4 +1,4 @@
-"""`make_basis` over every name and set, and `basis_from_dict`."""
+"""`make_basis` over every name and set, and `Basis.from_dict`."""
 
 from typing import Any
 
@@ -11,7 +11,6 @@ from sparsebandits.exploration import (
     Basis,
     DiagonalBasis,
     MatrixBasis,
-    basis_from_dict,
     make_basis,
 )
 from tests.exploration.examples import ALL_SETS, DIM, FINITE_SETS, SYMMETRIC_SETS
@@ -96,7 +95,7 @@ def test_sparsity_is_checked() -> None:
 @pytest.mark.parametrize("name", BASES)
 def test_every_built_basis_survives_json(name: str) -> None:
     basis = make_basis(name, SYMMETRIC_SETS["box"], 3, rng=4)
-    restored: Basis = basis_from_dict(basis.to_dict())
+    restored: Basis = Basis.from_dict(basis.to_dict())
     assert restored == basis
     assert restored.name == name
     restored.check(SYMMETRIC_SETS["box"], 3)
@@ -114,4 +113,4 @@ def test_every_built_basis_survives_json(name: str) -> None:
 )
 def test_unreadable_descriptions_are_refused(data: Any, message: str) -> None:
     with pytest.raises(sb.SparseBanditsError, match=message):
-        basis_from_dict(data)
+        Basis.from_dict(data)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sparsebandits.action_sets.linear_program import LinearProgram
-from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles.mixed_integer import MixedIntegerSolution, sparse_mixed_integer
 from sparsebandits.validation import BoolArray, FloatArray
 
@@ -28,14 +27,12 @@ def solve(
     incumbent: FloatArray | None = None,
     runner_up: bool = False,
 ) -> MixedIntegerSolution:
-    lower, upper = LinearProgram(matrix, bounds).coordinate_bounds()
+    program = LinearProgram(matrix, bounds)
     return sparse_mixed_integer(
-        matrix,
-        bounds,
+        program,
         theta,
         sparsity,
-        lower,
-        upper,
+        *program.coordinate_bounds(),
         available=np.ones(theta.size, dtype=np.bool_) if available is None else available,
         time_limit=time_limit,
         incumbent=incumbent,
@@ -214,21 +211,3 @@ def test_answers_are_reproducible_and_the_incumbent_does_not_mislead() -> None:
     start[[3, 4]] = LinearProgram(matrix, bounds).maximize(theta[3:5], np.array([3, 4]))
     assert solve(matrix, bounds, theta, 5, incumbent=start).support == first.support
     assert solve(matrix, bounds, theta, 5, incumbent=first.action).value == first.value
-
-
-@pytest.mark.parametrize("incumbent", [[2.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.5]])
-def test_rejects_an_incumbent_that_is_no_action(incumbent: list[float]) -> None:
-    # Outside the cube; too many non-zeros; on a coordinate that is not available.
-    available = np.array([True, True, False])
-    with pytest.raises(InvalidValueError, match="incumbent"):
-        solve(
-            cube(3), np.ones(6), np.ones(3), 1, available=available, incumbent=np.array(incumbent)
-        )
-
-
-def test_rejects_infinite_coordinate_bounds() -> None:
-    infinite = np.full(2, np.inf)
-    with pytest.raises(InvalidValueError, match="finite"):
-        sparse_mixed_integer(
-            cube(2), np.ones(4), np.ones(2), 1, -infinite, infinite, available=infinite > 0
-        )

@@ -44,8 +44,7 @@ def test_gamma_bound_does_not_change_with_the_units() -> None:
     matrix = correlated_matrix(rng, 5)
     units = rng.uniform(0.1, 10, 5)
     bounds = [
-        sb.ellipsoid_gamma_bound(sb.Ellipsoid(m))
-        for m in (matrix, 7 * matrix, matrix * units[:, None] * units)
+        sb.Ellipsoid(m).gamma_bound for m in (matrix, 7 * matrix, matrix * units[:, None] * units)
     ]
     assert bounds == pytest.approx([bounds[0]] * 3)
 

@@ -11,11 +11,11 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.oracles import choose_supports, completions
 from sparsebandits.oracles import subset_table as module
-from sparsebandits.oracles.best_subset import best_subset, enumerate_subsets, subset_values
+from sparsebandits.oracles.subset_search import best_subset, enumerate_subsets, subset_values
 from sparsebandits.oracles.subset_table import SubsetTable, best_subsets, tabulate
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import correlated_matrix
-from tests.oracles.test_best_subset import KINDS, instance
+from tests.oracles.test_subset_search import KINDS, instance
 
 FIELDS = ("supports", "actions", "values", "gaps", "is_exact", "upper_bounds")
 

@@ -70,8 +70,8 @@ def test_gamma_of_the_ellipsoid_is_at_least_lambda_min(seed: int, condition: flo
     X, theta = sb.Ellipsoid(matrix), rng.standard_normal(5)
     gamma = sb.submodularity_ratio(X, theta)
     papers = np.linalg.eigvalsh(matrix)[0] / np.diag(matrix).max()
-    assert papers <= sb.ellipsoid_gamma_bound(X) + 1e-12
-    assert sb.ellipsoid_gamma_bound(X) <= gamma + 1e-9
+    assert papers <= X.gamma_bound + 1e-12
+    assert X.gamma_bound <= gamma + 1e-9
     assert 0 < gamma <= 1
 
 

@@ -10,7 +10,7 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.estimation import CONFIDENCE, ConfidenceBound, PaperBound, make_confidence
 from sparsebandits.exploration import BASES, MatrixBasis
-from sparsebandits.oracles import METHODS
+from sparsebandits.oracles import ORACLES
 from sparsebandits.policies.schedules import SCHEDULES, lengths, make_schedule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
@@ -82,7 +82,7 @@ def test_unknown_names_are_answered_with_the_known_ones() -> None:
         ({"confidence": "papr"}, CONFIDENCE),
         ({"schedule": "cubic"}, SCHEDULES),
         ({"basis": "fourier"}, BASES),
-        ({"oracle": "oracle"}, METHODS),
+        ({"oracle": "oracle"}, ORACLES),
     ]
     for keywords, names in tables:
         for make in (apsee, apsee_g, compact):

@@ -18,7 +18,15 @@ def _lp_ball(ball: sb.LpBall, theta: FloatArray) -> float:
 
 
 def _program(matrix: FloatArray, bounds: FloatArray, theta: FloatArray) -> float:
-    answer = linprog(-theta, A_ub=matrix, b_ub=bounds, bounds=(None, None), method="highs")
+    # By default HiGHS takes a gain below 1e-7 for none, however small theta is.
+    answer = linprog(
+        -theta,
+        A_ub=matrix,
+        b_ub=bounds,
+        bounds=(None, None),
+        method="highs",
+        options={"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10},
+    )
     assert answer.fun is not None
     return -float(answer.fun)
 

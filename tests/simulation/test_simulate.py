@@ -44,7 +44,7 @@ def variants(X: sb.ActionSet) -> list[sb.Policy]:
         sb.APSEEG(**{**common, "sigma": "estimate"}, confidence="mixture", insist=True),
         sb.APSEEG(**common, oracle="exact", insist=True, schedule="sqrt"),
     ]
-    if X.is_sortable:
+    if X.sorting is not None:
         made += [
             sb.APSEE(**common),
             sb.APSEE(**common, confidence="pairwise", basis="boundary"),

@@ -13,7 +13,6 @@ from sparsebandits.theory import (
     regret_adaptive,
     regret_general,
     regret_general_compact,
-    response_lipschitz,
 )
 from sparsebandits.theory.advice import readable, share
 from tests.contracts.examples import CASE_IDS, FACTORIES, Factory, correlated_matrix
@@ -109,8 +108,8 @@ def test_an_ellipsoid_uses_the_greedy_gap_and_l_x() -> None:
     assert made.oracle == "greedy"
     assert made.theorem == "thm:regret_general"
     assert made.literal.threshold == pytest.approx(2 * X.norm_bound * made.epsilon_c)
-    assert made.gamma == pytest.approx(sb.ellipsoid_gamma_bound(X))
-    assert made.alpha == pytest.approx(1 - math.exp(-sb.ellipsoid_gamma_bound(X)))
+    assert made.gamma == pytest.approx(X.gamma_bound)
+    assert made.alpha == pytest.approx(1 - math.exp(-X.gamma_bound))
     assert any("oracle='exact' has alpha = 1" in sentence for sentence in made.advice)
     expected = warmup_cycles(made.gap_median / X.norm_bound, made.h_1, 6, 0.05)
     assert made.warmup_cycles == pytest.approx(expected)
@@ -118,7 +117,7 @@ def test_an_ellipsoid_uses_the_greedy_gap_and_l_x() -> None:
         10_000,
         dim=6,
         norm_bound=X.norm_bound,
-        response_lipschitz=response_lipschitz(X, 2),
+        response_lipschitz=X.response_lipschitz(2),
         theta_norm=made.theta_norm,
         support_norm=made.support_norm,
         h_1=made.h_1,
@@ -164,7 +163,7 @@ def test_every_registered_set_can_be_planned(factory: Factory) -> None:
     assert made.advice
     assert 0 <= made.regret_bound <= made.largest_regret
     assert (made.alpha is None) == (X.kind in ("budget", "polytope", "finite-set"))
-    if X.is_sortable:
+    if X.sorting is not None:
         theta = np.random.default_rng(1).standard_normal(5)
         assert sb.submodularity_ratio(X, theta) == pytest.approx(1)
 

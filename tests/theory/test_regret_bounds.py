@@ -11,7 +11,6 @@ from sparsebandits.theory import (
     regret_adaptive,
     regret_general,
     regret_general_compact,
-    response_lipschitz,
 )
 from tests.contracts.examples import correlated_matrix
 
@@ -173,7 +172,7 @@ def test_measured_regret_stays_below_theorem_2() -> None:
             run.steps,
             dim=4,
             norm_bound=ellipsoid.norm_bound,
-            response_lipschitz=response_lipschitz(ellipsoid, 2),
+            response_lipschitz=ellipsoid.response_lipschitz(2),
             theta_norm=float(np.linalg.norm(theta)),
             support_norm=float(np.linalg.norm(theta[supports[0]])),
             h_1=policy.exploration.h_1(0.05),
@@ -222,7 +221,7 @@ def test_greedy_may_jump_where_the_proof_of_theorem_3_needs_it_not_to() -> None:
             optimum = sb.sparse_argmax(ellipsoid, star, 2, "exact").value
             exact = sb.sparse_argmax(ellipsoid, hat, 2, "exact").action
             assert optimum - star @ exact <= limit
-            alpha = sb.approximation_ratio(sb.ellipsoid_gamma_bound(ellipsoid))
+            alpha = sb.approximation_ratio(ellipsoid.gamma_bound)
             assert alpha * optimum - star @ played <= limit
     assert broken > 50
 

@@ -1,12 +1,17 @@
 """What every action set X offers: values, best responses, bounds, samples, a JSON round trip."""
 
 import copy
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Self
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals
+from sparsebandits.action_sets.forms import Form
+from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
+from sparsebandits.action_sets.sorting import Sorting
+from sparsebandits.descriptions import Described, as_fields
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
@@ -16,15 +21,17 @@ from sparsebandits.validation import (
     as_availability,
     as_integer,
     as_number,
+    as_rows,
     as_sparsity,
     as_support,
     as_theta,
+    read_only,
 )
 
-ExactForm = Literal["quadratic", "linear", "budget", "finite", "other"]
+Kept = TypeVar("Kept")
 
 
-class ActionSet(ABC):
+class ActionSet(Described):
     """A compact set X of actions in R^d that contains 0.
 
     A new set is a subclass with the hooks `_respond`, `sparse_norm_bound`, `axis_reach`,
@@ -42,18 +49,17 @@ class ActionSet(ABC):
         The set of which `restrict` made this one; itself if it did not.
     """
 
-    kind: ClassVar[str]
-    """The name of the set in the table, in files and on the command line."""
+    noun = "An action set"
 
-    exact_form: ClassVar[ExactForm] = "other"
-    """Which exact search applies: see `SOLVERS` in `sparsebandits.oracles.exact`."""
+    is_convex: bool = True
+    """Whether X contains what lies between two of its actions."""
 
     is_strongly_convex: bool = False
     """Whether X is an intersection of balls of one radius, as `prop:lipschitz_h` needs."""
 
     def __init__(self, dim: int) -> None:
         self.dim = as_integer("dim", dim, minimum=1)
-        self.available: BoolArray = np.ones(self.dim, dtype=np.bool_)
+        self.available: BoolArray = read_only(np.ones(self.dim, dtype=np.bool_))
         self.whole: ActionSet = self
         self._cache: dict[Any, Any] = {}
 
@@ -91,38 +97,57 @@ class ActionSet(ABC):
     def _summary(self) -> str:
         """Return what a person wants to see between the parentheses of the repr."""
 
-    # ------------------------------------------------------------------ sorting and greedy
+    # ------------------------------------------------------------------ what a set may offer
 
     @property
-    def is_sortable(self) -> bool:
-        """Whether the H best coordinates are those with the H largest `scores`."""
-        return False
-
-    def scores(self, theta: FloatArray) -> FloatArray:
-        """Return the score of each coordinate, (..., dim) >= 0, on a sortable set."""
-        raise InvalidValueError(f"{self!r} has no coordinate scores: sorting is not exact there.")
+    def sorting(self) -> Sorting | None:
+        """How the best support is found by sorting, where it is."""
+        return None
 
     @property
-    def score_exponent(self) -> float:
-        """The q of a sortable set: h(S; theta) is proportional to the q-norm of the scores on S."""
-        raise InvalidValueError(f"{self!r} has no coordinate scores: sorting is not exact there.")
+    def form(self) -> Form | None:
+        """How the set is written down, where an exact search knows such a form."""
+        return None
 
     @property
-    def score_weights(self) -> FloatArray | None:
-        """How much each score can change when its theta_i changes by 1, (dim,); None means 1."""
-        raise InvalidValueError(f"{self!r} has no coordinate scores: sorting is not exact there.")
+    def gamma_bound(self) -> float:
+        """A lower bound on the submodularity ratio gamma of h(.; theta) for every theta.
 
-    def idle_margin(self, theta: FloatArray) -> FloatArray:
-        """Return by how much all coordinates with score 0 stay short of gaining, (n,).
-
-        In the units of the scores, on a sortable set; theta is (n, dim). Where fewer than H
-        coordinates gain, this is how sure one may be that no other does.
+        1 where sorting is exact: a concave function of a sum over S is submodular.
         """
-        return np.zeros(theta.shape[0])
+        return 0.0 if self.sorting is None else 1.0
+
+    def response_lipschitz(self, sparsity: int | None = None) -> float:
+        """Return L_grad = 1/mu of `prop:lipschitz_h` for theta of length 1; inf if there is none.
+
+        ||x*(S; u) - x*(S; v)||_2 <= L_grad ||u - v||_2 for all u, v whose restrictions to S have
+        length 1. The paper states it for all theta, but x* depends on the direction of theta alone
+        and turns arbitrarily fast near 0; its proofs use unit vectors only.
+
+        L_grad is the largest radius of curvature of the boundary: X is an intersection of balls of
+        that radius, and so is each slice of it. Where it is infinite,
+        `thm:regret_general_compact` is for X.
+
+        Parameters
+        ----------
+        sparsity : int, optional
+            Only supports of at most this many coordinates; by default all.
+        """
+        self._active(sparsity)
+        return math.inf
+
+    def from_sphere(self, points: FloatArray, support: IntArray) -> FloatArray | None:
+        """Carry points of the unit sphere in R^k over to the boundary of X on a support of k.
+
+        (n, k) to (n, k); None where the boundary has corners, or no such map is known.
+        """
+        return None
 
     def marginals(self, theta: FloatArray) -> Marginals:
         """Start the marginal gains of the greedy algorithm, one row per theta of shape (n, dim)."""
-        return ResolvedMarginals(self, theta)
+        if self.sorting is not None:
+            return SortedMarginals(self.sorting, theta)
+        return ResolvedMarginals(self._respond, self.available, theta)
 
     # ------------------------------------------------------------------ the public surface
 
@@ -196,15 +221,15 @@ class ActionSet(ABC):
 
     def contains(self, x: Any, *, tolerance: float = 1e-9) -> Any:
         """Whether x, of shape (..., dim), is in X up to a relative `tolerance`."""
-        points = np.asarray(x, dtype=np.float64)
-        if points.ndim == 0 or points.shape[-1] != self.dim:
-            raise InvalidValueError(f"x must have shape (..., {self.dim}), got {points.shape}.")
+        points = as_rows("x", x, self.dim)
         tolerance = as_number("tolerance", tolerance)
         rows = points.reshape(-1, self.dim)
         inside: BoolArray = np.asarray(np.isfinite(rows).all(axis=-1))
         inside[inside] = self._contains(rows[inside], tolerance)
         if not self.is_unrestricted:
-            inside &= (np.abs(rows[:, ~self.available]) <= tolerance).all(axis=-1)
+            size = np.abs(rows)
+            slack = tolerance * size.max(axis=-1, keepdims=True)
+            inside &= (size[:, ~self.available] <= slack).all(axis=-1)
         shape = points.shape[:-1]
         return inside.reshape(shape) if shape else bool(inside[0])
 
@@ -220,12 +245,15 @@ class ActionSet(ABC):
         extreme = self.best_response(rng.standard_normal(self.dim), support)
         return np.asarray(extreme * rng.uniform() ** (1.0 / support.size))
 
+    def _active(self, sparsity: int | None) -> int:
+        """Return how many coordinates an H-sparse action can use; all that there are for None."""
+        limit = self.dim if sparsity is None else as_sparsity(sparsity, self.dim)
+        return min(limit, int(np.count_nonzero(self.available)))
+
     @property
     def is_unrestricted(self) -> bool:
         """Whether every coordinate is available."""
-        if "unrestricted" not in self._cache:
-            self._cache["unrestricted"] = bool(self.available.all())
-        return bool(self._cache["unrestricted"])
+        return self.remember("unrestricted", lambda: bool(self.available.all()))
 
     def restrict(self, available: Support) -> Self:
         """Return the same set with only some coordinates usable: the rest must stay 0.
@@ -238,16 +266,44 @@ class ActionSet(ABC):
                 "No coordinate is left: this set was restricted before, and none of the "
                 "coordinates now given is among those still available."
             )
-        mask.setflags(write=False)
         twin = copy.copy(self)
-        twin.available = mask
+        twin.available = read_only(mask)
         twin._cache = {}
         return twin
 
     # ------------------------------------------------------------------ identity
 
+    def remember(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
+        """Return ``make()``, called once for this object: what is derived from the set alone.
+
+        It is no part of the set's identity: neither compared, nor saved, copied or pickled.
+        """
+        if key not in self._cache:
+            # Of two threads that get here, both go on with what the first one made.
+            self._cache.setdefault(key, make())
+        kept: Kept = self._cache[key]
+        return kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build the action set that `to_dict` described.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.ActionSet.from_dict({"kind": "lp-ball", "dim": 3, "p": "inf"})
+        LpBall(dim=3, p=inf, radius=1)
+        """
+        fields = as_fields(cls.noun, data)
+        available = fields.pop("available", None)
+        built = super().from_dict(fields)
+        return built if available is None else built.restrict(available)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `action_set_from_dict` reads it back."""
+        """Return a JSON-safe description; `from_dict` reads it back."""
         data: dict[str, Any] = {"kind": self.kind, **self._parameters()}
         if not self.is_unrestricted:
             data["available"] = [int(i) for i in np.flatnonzero(self.available)]

@@ -5,9 +5,17 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
-from sparsebandits.action_sets.marginals import SortableMarginals
+from sparsebandits.action_sets.scaling import length
+from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_sparsity,
+    read_only,
+)
 
 
 class Box(ActionSet):
@@ -54,37 +62,12 @@ class Box(ActionSet):
                 f"0 must be inside (an unused coordinate is 0), got lower[{i}] = {self.lower[i]} "
                 f"and upper[{i}] = {self.upper[i]}; shift the coordinate so that 0 means unused."
             )
-        self._reach = np.maximum(-self.lower, self.upper)
+        self._reach = read_only(np.maximum(-self.lower, self.upper))
 
     @property
-    def is_sortable(self) -> bool:
-        """True: the coordinates with the H largest earnings are the best support."""
-        return True
-
-    def scores(self, theta: FloatArray) -> FloatArray:
-        """Return what each coordinate earns alone: max(theta_i upper_i, theta_i lower_i) >= 0."""
-        return np.maximum(theta * self.upper, theta * self.lower)
-
-    @property
-    def score_exponent(self) -> float:
-        """1: the earnings add up."""
-        return 1.0
-
-    @property
-    def score_weights(self) -> FloatArray | None:
-        """How far each side reaches from 0; None where that is 1 throughout."""
-        return None if (self._reach == 1).all() else self._reach
-
-    def idle_margin(self, theta: FloatArray) -> FloatArray:
-        """Return the least -theta_i upper_i, or -theta_i lower_i, of a coordinate that is idle."""
-        up = np.where(self.upper > 0, -theta * self.upper, np.inf)
-        down = np.where(self.lower < 0, -theta * self.lower, np.inf)
-        idle = self.available & (self.scores(theta) <= 0)
-        return np.asarray(np.where(idle, np.minimum(up, down), np.inf).min(axis=-1))
-
-    def marginals(self, theta: FloatArray) -> SortableMarginals:
-        """Return each coordinate's own earnings, whatever was picked."""
-        return SortableMarginals(self.scores(theta) * self.available, 1.0, 1.0)
+    def sorting(self) -> Sorting:
+        """Sorting by what each coordinate earns alone: the earnings add up."""
+        return self.remember("sorting", lambda: Sorting(1.0, ends=self.axis_reach()))
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         earning = np.where(theta > 0, self.upper[indices], self.lower[indices])
@@ -93,15 +76,16 @@ class Box(ActionSet):
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the norm of the H longest sides from 0: attained."""
         active = as_sparsity(sparsity, self.dim)
-        squares = np.sort(self._reach[self.available] ** 2)[::-1]
-        return float(np.sqrt(squares[:active].sum()))
+        return float(length(np.sort(self._reach[self.available])[::-1][:active]))
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return the sides."""
+        if self.is_unrestricted:
+            return self.lower, self.upper
         return self.lower * self.available, self.upper * self.available
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        slack = tolerance * np.maximum(1.0, self._reach)
+        slack = tolerance * self._reach.max()
         return np.asarray(((x >= self.lower - slack) & (x <= self.upper + slack)).all(axis=-1))
 
     def _parameters(self) -> dict[str, Any]:

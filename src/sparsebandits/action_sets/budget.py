@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.forms import Spending
+from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
@@ -13,6 +15,7 @@ from sparsebandits.validation import (
     as_array,
     as_number,
     as_sparsity,
+    read_only,
 )
 
 
@@ -40,7 +43,6 @@ class Budget(ActionSet):
     """
 
     kind = "budget"
-    exact_form = "budget"
 
     def __init__(self, total: float, upper: Any) -> None:
         self.upper = as_array("upper", upper, ndim=1)
@@ -57,9 +59,9 @@ class Budget(ActionSet):
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         caps = np.where(indices < 0, 0.0, self.upper[indices])
         order = np.argsort(-theta, axis=-1, kind="stable")
-        wanted = np.take_along_axis(np.where(theta > 0, caps, 0.0), order, axis=-1)
-        left = self.total - (np.cumsum(wanted, axis=-1) - wanted)
-        spent = np.clip(np.minimum(wanted, left), 0.0, None)
+        desired = np.take_along_axis(np.where(theta > 0, caps, 0.0), order, axis=-1)
+        left = self.total - (np.cumsum(desired, axis=-1) - desired)
+        spent = np.clip(np.minimum(desired, left), 0.0, None)
         response = np.empty_like(spent)
         np.put_along_axis(response, order, spent, axis=-1)
         return np.asarray(response)
@@ -67,6 +69,11 @@ class Budget(ActionSet):
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return 0 and the smaller of upper and total."""
         return np.zeros(self.dim), np.minimum(self.upper, self.total) * self.available
+
+    @property
+    def form(self) -> Spending:
+        """The total and the upper bounds."""
+        return Spending(self.total, read_only(np.where(self.available, self.upper, 0.0)))
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the norm of the most uneven spend on H coordinates: attained.
@@ -77,14 +84,12 @@ class Budget(ActionSet):
         active = as_sparsity(sparsity, self.dim)
         caps = np.sort(self.upper[self.available])[::-1][:active]
         left = self.total - (np.cumsum(caps) - caps)
-        return float(np.linalg.norm(np.clip(np.minimum(caps, left), 0.0, None)))
+        return float(length(np.clip(np.minimum(caps, left), 0.0, None)))
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        slack = tolerance * np.maximum(1.0, self.upper)
+        slack = tolerance * min(self.upper.max(), self.total)
         inside = ((x >= -slack) & (x <= self.upper + slack)).all(axis=-1)
-        return np.asarray(
-            inside & (x.sum(axis=-1) <= self.total + tolerance * max(1.0, self.total))
-        )
+        return np.asarray(inside & (x.sum(axis=-1) <= self.total * (1 + tolerance)))
 
     def _parameters(self) -> dict[str, Any]:
         return {"total": self.total, "upper": self.upper.tolist()}

@@ -2,23 +2,26 @@
 
 import itertools
 import math
-from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from scipy.linalg import blas
 
 from sparsebandits.action_sets.base import ActionSet
-from sparsebandits.action_sets.marginals import Marginals, before
+from sparsebandits.action_sets.cholesky import CholeskyMarginals, solve_padded, solve_shared
+from sparsebandits.action_sets.forms import QuadraticForm
+from sparsebandits.action_sets.scaling import length, unit_rows
+from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    read_only,
+)
 
 _ENUMERABLE_SUPPORTS = 20_000
-_LONG_ROW = 256
-_NARROW = 10
-_SHORT = 64
-_TINY = 1e-300
 
 
 class Ellipsoid(ActionSet):
@@ -44,7 +47,6 @@ class Ellipsoid(ActionSet):
     """
 
     kind = "ellipsoid"
-    exact_form = "quadratic"
     is_strongly_convex = True
 
     def __init__(self, matrix: Any) -> None:
@@ -52,68 +54,98 @@ class Ellipsoid(ActionSet):
         if given.shape[0] != given.shape[1]:
             raise InvalidValueError(f"matrix must be square, got shape {given.shape}.")
         super().__init__(given.shape[0])
-        asymmetry = float(np.abs(given - given.T).max())
-        if asymmetry > 1e-8 * float(np.abs(given).max()):
+        self._diagonal = np.diag(given)
+        self._refuse_wrong_entries(given)
+        self.matrix: FloatArray = read_only((given + given.T) / 2)
+        self._factor = self._checked_factor()
+        self._is_diagonal = not np.count_nonzero(self.matrix - np.diag(self._diagonal))
+
+    def _refuse_wrong_entries(self, given: FloatArray) -> None:
+        low = np.flatnonzero(self._diagonal <= 0)
+        if low.size:
+            i = low[0]
+            raise InvalidValueError(
+                f"matrix must be positive definite, otherwise the ellipsoid is unbounded; got "
+                f"{self._diagonal[i]} at index ({i}, {i}). Make the diagonal positive."
+            )
+        difference = np.abs(given - given.T)
+        if (_to_unit_diagonal(difference, self._diagonal) > 1e-8).any():
             raise InvalidValueError(
                 f"matrix must be symmetric, got entries that differ from their mirror image by up "
-                f"to {asymmetry:.3g}; pass (A + A.T) / 2 if that is what you mean."
+                f"to {difference.max():.3g}; pass (A + A.T) / 2 if that is what you mean."
             )
-        self.matrix: FloatArray = (given + given.T) / 2
-        self.matrix.setflags(write=False)
-        self._factor = self._checked_factor()
-        self._diagonal = np.diag(self.matrix).copy()
-        self._is_diagonal = not np.count_nonzero(self.matrix - np.diag(self._diagonal))
 
     def _checked_factor(self) -> FloatArray:
         try:
             factor: FloatArray = np.asarray(np.linalg.cholesky(self.matrix), dtype=np.float64)
         except np.linalg.LinAlgError:
             factor = np.zeros((1, 1))
-        pivots = np.diag(factor)
-        # A pivot lost to rounding means that some direction is unbounded for all we can tell.
-        if pivots.min() <= 1e-7 * np.sqrt(np.abs(np.diag(self.matrix)).max()):
-            smallest = float(np.linalg.eigvalsh(self.matrix)[0])
+        # A pivot lost to rounding means that some direction is unbounded for all we can tell. Each
+        # is held against its own coordinate: units may differ, directions may not coincide.
+        if (np.diag(factor) <= 1e-7 * np.sqrt(self._diagonal)).any():
+            unit = _to_unit_diagonal(self.matrix, self._diagonal)
             raise InvalidValueError(
-                f"matrix must be positive definite, otherwise the ellipsoid is unbounded; its "
-                f"smallest eigenvalue is {smallest:.3g}. Add a small multiple of the identity."
+                f"matrix must be positive definite, otherwise the ellipsoid is unbounded; scaled "
+                f"to a unit diagonal its smallest eigenvalue is {np.linalg.eigvalsh(unit)[0]:.3g}, "
+                "and rounding hides anything below 1e-14. Add a small multiple of the identity."
             )
         return np.asfortranarray(factor)  # as LAPACK wants it: no copy at each solve
 
-    # ------------------------------------------------------------------ sorting, when diagonal
+    # ------------------------------------------------------------------ what it offers
 
     @property
-    def is_sortable(self) -> bool:
-        """Whether A is diagonal: then the scores abs(theta_i) / sqrt(A_ii) can be sorted."""
-        return self._is_diagonal
-
-    def scores(self, theta: FloatArray) -> FloatArray:
-        """Return abs(theta_i) / sqrt(A_ii), the value of each coordinate alone."""
-        return (
-            np.abs(theta) / np.sqrt(self._diagonal) if self._is_diagonal else super().scores(theta)
-        )
+    def sorting(self) -> Sorting | None:
+        """Sorting by abs(theta_i) / sqrt(A_ii), where A is diagonal."""
+        return Sorting(2.0, ends=self.axis_reach()) if self._is_diagonal else None
 
     @property
-    def score_exponent(self) -> float:
-        """2, when A is diagonal."""
-        return 2.0 if self._is_diagonal else super().score_exponent
+    def form(self) -> QuadraticForm:
+        """A."""
+        return QuadraticForm(self.matrix)
 
     @property
-    def score_weights(self) -> FloatArray | None:
-        """The half-axes 1 / sqrt(A_ii), when A is diagonal."""
-        return 1.0 / np.sqrt(self._diagonal) if self._is_diagonal else super().score_weights
+    def gamma_bound(self) -> float:
+        """lambda_min of A scaled to a unit diagonal, on the available coordinates.
+
+        [Das & Kempe 2018, Lemma 13] for the correlation matrix; at least
+        lambda_min(A) / max_i A_ii, and unchanged when A or single coordinates are rescaled.
+        """
+        usable = np.flatnonzero(self.available)
+        unit = _to_unit_diagonal(self.matrix[np.ix_(usable, usable)], self._diagonal[usable])
+        return min(1.0, float(np.linalg.eigvalsh(unit)[0]))
+
+    def response_lipschitz(self, sparsity: int | None = None) -> float:
+        """Return a_max^2 / a_min = sqrt(lambda_max) / lambda_min, with half-axes a_i.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.Ellipsoid([[4.0, 0.0], [0.0, 1.0]]).response_lipschitz()
+        2.0
+        """
+        usable = np.flatnonzero(self.available)
+        largest = float(np.linalg.eigvalsh(self.matrix[np.ix_(usable, usable)])[-1])
+        # The bound on the norm is 1 / sqrt(lambda_min) of the worst support.
+        return math.sqrt(largest) * self.sparse_norm_bound(self._active(sparsity)) ** 2
+
+    def from_sphere(self, points: FloatArray, support: IntArray) -> FloatArray:
+        """Map the sphere to the ellipsoid by the inverse of the Cholesky factor of A_S."""
+        lower = np.linalg.cholesky(self.matrix[np.ix_(support, support)])
+        return np.asarray(np.linalg.solve(lower.T, points.T).T)
 
     # ------------------------------------------------------------------ responses
 
-    def marginals(self, theta: FloatArray) -> Marginals:
+    def marginals(self, theta: FloatArray) -> CholeskyMarginals:
         """Gains by a growing partial Cholesky factor: O(dim * k) at step k."""
-        return EllipsoidMarginals(self.matrix, theta, self.available)
+        return CholeskyMarginals(self.matrix, theta, self.available)
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        unit, _ = unit_rows(theta)
         if indices.ndim == 1:
-            solved = solve_shared(self._factor_on(indices), theta)
+            solved = solve_shared(self._factor_on(indices), unit)
         else:
-            solved = solve_padded(self.matrix, theta, indices)
-        squared = (theta * solved).sum(axis=-1, keepdims=True)
+            solved = solve_padded(self.matrix, unit, indices)
+        squared = (unit * solved).sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(squared > 0, solved / np.sqrt(squared), 0.0)
 
@@ -123,15 +155,13 @@ class Ellipsoid(ActionSet):
             return super().unconstrained_values(theta)
         usable = np.flatnonzero(self.available)
         half = blas.dtrsv(self._factor_on(usable), theta[0, usable], lower=1)
-        return np.array([np.linalg.norm(half)])
+        return length(half[None])
 
     def _factor_on(self, support: IntArray) -> FloatArray:
         if support.size == self.dim:
             return self._factor
         if support.size == np.count_nonzero(self.available):
-            if "factor" not in self._cache:
-                self._cache["factor"] = self._fresh_factor(support)
-            return np.asarray(self._cache["factor"])
+            return self.remember("factor", lambda: self._fresh_factor(support))
         return self._fresh_factor(support)
 
     def _fresh_factor(self, support: IntArray) -> FloatArray:
@@ -141,29 +171,27 @@ class Ellipsoid(ActionSet):
     # ------------------------------------------------------------------ bounds
 
     def sparse_norm_bound(self, sparsity: int) -> float:
-        """Return 1 / sqrt(min over S of lambda_min(A_S)): exact if S can be enumerated, else above.
+        """Return the longest half-axis of an A_S, 1 / sqrt(lambda_min(A_S)), or a bound above it.
 
         Beyond 20,000 supports the larger of lambda_min(A) and the sparse Gershgorin bound
         min_i A_ii - (the H-1 largest abs(A_ij)) stands in for the minimum.
         """
-        active = min(as_sparsity(sparsity, self.dim), int(self.available.sum()))
-        key = ("norm", active)
-        if key not in self._cache:
-            self._cache[key] = float(1.0 / np.sqrt(self._smallest_eigenvalue(active)))
-        return float(self._cache[key])
+        active = self._active(sparsity)
+        return self.remember(("norm", active), lambda: self._longest_half_axis(active))
 
-    def _smallest_eigenvalue(self, active: int) -> float:
+    def _longest_half_axis(self, active: int) -> float:
         usable = np.flatnonzero(self.available)
         if math.comb(usable.size, active) <= _ENUMERABLE_SUPPORTS:
             chosen = itertools.chain.from_iterable(itertools.combinations(usable, active))
             supports = np.fromiter(chosen, dtype=np.intp).reshape(-1, active)
             blocks = self.matrix[supports[:, :, None], supports[:, None, :]]
-            return float(np.linalg.eigvalsh(blocks).min())
+            return float(_longest_half_axes(blocks).max())
         block = self.matrix[np.ix_(usable, usable)]
         off_diagonal = np.abs(block - np.diag(np.diag(block)))
         heaviest = np.sort(off_diagonal, axis=1)[:, ::-1][:, : active - 1].sum(axis=1)
         gershgorin = float((np.diag(block) - heaviest).min())
-        return max(float(np.linalg.eigvalsh(block)[0]), gershgorin)
+        longest = float(_longest_half_axes(block[None])[0])
+        return min(longest, 1.0 / math.sqrt(gershgorin)) if gershgorin > 0 else longest
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return -1 / sqrt(A_kk) and 1 / sqrt(A_kk)."""
@@ -174,164 +202,29 @@ class Ellipsoid(ActionSet):
         # ||L'x|| is the norm in which the set is a unit ball.
         return np.asarray(np.linalg.norm(x @ self._factor, axis=-1) <= 1 + tolerance)
 
-    # ------------------------------------------------------------------ memory
-
-    def remember(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return ``make()``, called once for this object: what an oracle derives from A alone.
-
-        It is no part of the set's identity: neither compared, nor saved, copied or pickled.
-        """
-        if key not in self._cache:
-            # Of two threads that get here, both go on with what the first one made.
-            self._cache.setdefault(key, make())
-        return self._cache[key]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cache": {}}
-
     def _parameters(self) -> dict[str, Any]:
         return {"matrix": self.matrix.tolist()}
 
     def _summary(self) -> str:
-        eigenvalues = np.linalg.eigvalsh(self.matrix)
-        return (
-            f"dim={self.dim}, half-axes {1 / np.sqrt(eigenvalues[-1]):.3g} to "
-            f"{1 / np.sqrt(eigenvalues[0]):.3g}"
-        )
+        shortest = 1.0 / np.sqrt(np.linalg.eigvalsh(self.matrix)[-1])
+        longest = _longest_half_axes(self.matrix[None])[0]
+        return f"dim={self.dim}, half-axes {shortest:.3g} to {longest:.3g}"
 
 
-def solve_shared(factor: FloatArray, theta: FloatArray) -> FloatArray:
-    """Solve A_S z = theta_S for every row, given the lower Cholesky factor of A_S."""
-    width = factor.shape[0]
-    if theta.shape[0] == 1:
-        # LAPACK's cho_solve takes several times as long for one right-hand side. A factor in C
-        # order is, read by columns, the upper one.
-        by_columns = factor.flags.f_contiguous
-        stored = factor if by_columns else factor.T
-        half = blas.dtrsv(stored, theta[0], lower=by_columns, trans=not by_columns)
-        full = blas.dtrsv(stored, half, lower=by_columns, trans=by_columns)
-        return np.asarray(full)[None]
-    if theta.shape[0] > _NARROW and width <= _SHORT:
-        # Many short rows: LAPACK would start threads for less work than starting them takes.
-        solved = theta.copy()
-        for i in range(width):
-            solved[:, i] -= np.einsum("nj,j->n", solved[:, :i], factor[i, :i])
-            solved[:, i] /= factor[i, i]
-        for i in reversed(range(width)):
-            solved[:, i] -= np.einsum("nj,j->n", solved[:, i + 1 :], factor[i + 1 :, i])
-            solved[:, i] /= factor[i, i]
-        return solved
-    return np.asarray(scipy.linalg.cho_solve((factor, True), theta.T, check_finite=False)).T
+def _to_unit_diagonal(matrices: FloatArray, diagonals: FloatArray) -> FloatArray:
+    """Divide entry ij by sqrt(diagonal_i diagonal_j): (..., k, k) and (..., k)."""
+    roots = np.sqrt(diagonals)
+    return np.asarray(matrices / roots[..., :, None] / roots[..., None, :], dtype=np.float64)
 
 
-def solve_padded(matrix: FloatArray, theta: FloatArray, indices: IntArray) -> FloatArray:
-    """Solve A_S z = theta_S for every row's own S, by batched Cholesky; padding (-1) gives 0."""
-    padding = indices < 0
-    blocks = matrix[indices[:, :, None], indices[:, None, :]]
-    if padding.any():
-        # Padded rows and columns become those of the identity, which leaves the rest untouched.
-        blocks = np.where(padding[:, :, None] | padding[:, None, :], 0.0, blocks)
-        blocks += np.eye(indices.shape[1]) * padding[:, None, :]
-    factors = np.linalg.cholesky(blocks)
-    width = indices.shape[1]
-    # Chosen by the width alone: a row's bits must not depend on the rows beside it.
-    if width > _NARROW:
-        rows = [solve_shared(factors[n], theta[n, None])[0] for n in range(theta.shape[0])]
-        return np.array(rows).reshape(theta.shape)
-    solved = theta.copy()
-    for i in range(width):
-        solved[:, i] -= np.einsum("nj,nj->n", factors[:, i, :i], solved[:, :i])
-        solved[:, i] /= factors[:, i, i]
-    for i in reversed(range(width)):
-        solved[:, i] -= np.einsum("nj,nj->n", factors[:, i + 1 :, i], solved[:, i + 1 :])
-        solved[:, i] /= factors[:, i, i]
-    return solved
+def _longest_half_axes(matrices: FloatArray) -> FloatArray:
+    """Return 1 / sqrt(lambda_min) of each matrix, (n, k, k) to (n,).
 
-
-class EllipsoidMarginals(Marginals):
-    """Greedy bookkeeping: residuals of theta and Schur complements of the diagonal of A.
-
-    With G picked, let r_v = theta_v - A_vG A_G^-1 theta_G and s_v = A_vv - A_vG A_G^-1 A_Gv. Then
-    h(G + v)^2 = h(G)^2 + r_v^2 / s_v. Adding a pick appends one row to the partial Cholesky factor
-    of A and updates r and s: O(dim * k) for the k-th pick, never a solve per candidate. An infinite
-    s keeps a coordinate out.
+    From the largest eigenvalue of the inverse: the smallest one of A itself is lost in rounding
+    where the coordinates have very different units.
     """
-
-    def __init__(self, matrix: FloatArray, theta: FloatArray, available: BoolArray) -> None:
-        self._matrix = matrix
-        self._lanes = np.arange(theta.shape[0])
-        self._factor = np.empty((4, *theta.shape))
-        self._size = 0
-        self._residual = theta.copy()
-        diagonal = np.diag(matrix)
-        self._schur = np.tile(np.where(available, diagonal, np.inf), (theta.shape[0], 1))
-        self._least = 1e-13 * diagonal
-        # A residual this small is rounding: the coordinate adds nothing.
-        self.floor = 1e-28 * (theta**2 / diagonal).max(axis=-1)
-
-    def keys(self) -> FloatArray:
-        """Return r^2 / s, the gain in h^2."""
-        keys = np.square(self._residual)
-        keys /= self._schur
-        return keys
-
-    def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
-        """Return sqrt(g + r^2/s) - sqrt(g) without the cancellation of that formula."""
-        squared = before(picked)
-        # The last term is lost in rounding, but where 0 would be divided by 0.
-        return np.asarray(keys / (np.sqrt(squared + keys) + np.sqrt(squared) + _TINY))
-
-    def add(self, picks: IntArray) -> None:
-        """Append the pick's row to the factor; update residuals and Schur complements."""
-        if self._size == self._factor.shape[0]:
-            self._factor = np.concatenate([self._factor, np.empty_like(self._factor)])
-        # Which way is chosen by dim alone: a row's bits must not depend on the rows beside it.
-        if self._matrix.shape[0] >= _LONG_ROW:
-            for lane, pick in enumerate(picks.tolist()):
-                self._add_one(lane, pick)
-        else:
-            self._add_all(picks)
-        self._size += 1
-        # Rounding can push the Schur complement of a near-duplicate below 0; its gain is then 0
-        # because its residual is noise too.
-        np.maximum(self._schur, self._least, out=self._schur)
-
-    def _add_one(self, lane: int, pick: int) -> None:
-        """Update one lane with few operations on long vectors."""
-        row = self._factor[self._size, lane]
-        if pick < 0:
-            row[:] = 0.0
-            return
-        schur, residual = self._schur[lane], self._residual[lane]
-        root = math.sqrt(schur[pick])
-        if self._size:
-            earlier = self._factor[: self._size, lane]
-            # One call for A_p - earlier' weights, over the root.
-            row[:] = blas.dgemv(
-                -1.0 / root, earlier.T, earlier[:, pick], 1.0 / root, self._matrix[pick]
-            )
-        else:
-            np.divide(self._matrix[pick], root, out=row)
-        residual -= (residual[pick] / root) * row
-        schur -= np.square(row)
-        schur[pick] = np.inf
-
-    def _add_all(self, picks: IntArray) -> None:
-        """Update all lanes at once, each operation over many short vectors."""
-        lanes = self._lanes
-        row = self._matrix[picks]
-        for past in self._factor[: self._size]:
-            row -= past[lanes, picks][:, None] * past
-        root = np.sqrt(self._schur[lanes, picks])
-        coefficient = self._residual[lanes, picks] / root
-        row /= root[:, None]
-        stopped = picks < 0
-        if stopped.any():
-            row[stopped] = 0.0
-            coefficient[stopped] = 0.0
-        self._factor[self._size] = row
-        self._residual -= coefficient[:, None] * row
-        np.square(row, out=row)
-        self._schur -= row
-        moved = ~stopped
-        self._schur[lanes[moved], picks[moved]] = np.inf
+    diagonals = np.diagonal(matrices, axis1=-2, axis2=-1)
+    unit = _to_unit_diagonal(matrices, diagonals)
+    inverses = np.asarray(np.linalg.inv(unit), dtype=np.float64)
+    largest = np.linalg.eigvalsh(_to_unit_diagonal(inverses, diagonals))[..., -1]
+    return np.asarray(np.sqrt(largest))

@@ -5,9 +5,18 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.forms import Points
 from sparsebandits.action_sets.marginals import Marginals
+from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_sparsity,
+    read_only,
+)
 
 
 class FiniteSet(ActionSet):
@@ -30,7 +39,7 @@ class FiniteSet(ActionSet):
     """
 
     kind = "finite-set"
-    exact_form = "finite"
+    is_convex = False
 
     def __init__(self, points: Any) -> None:
         self.points = as_array("points", points, ndim=2)
@@ -43,15 +52,15 @@ class FiniteSet(ActionSet):
         self._uses = self.points != 0
 
     @property
-    def usable(self) -> BoolArray:
-        """Which points use available coordinates only; (n_points,)."""
-        if "usable" not in self._cache:
-            self._cache["usable"] = ~self._uses[:, ~self.available].any(axis=1)
-        return np.asarray(self._cache["usable"])
+    def form(self) -> Points:
+        """The points that use available coordinates only."""
+        return self.remember("form", self._usable_points)
 
-    def sparse_points(self, sparsity: int) -> IntArray:
-        """Return the indices of the usable points with at most `sparsity` non-zeros."""
-        return np.flatnonzero(self.usable & (self._uses.sum(axis=1) <= sparsity))
+    def _usable_points(self) -> Points:
+        if self.is_unrestricted:
+            return Points(self.points)
+        usable = ~self._uses[:, ~self.available].any(axis=1)
+        return Points(read_only(self.points[usable]))
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         if indices.ndim == 1:
@@ -70,25 +79,24 @@ class FiniteSet(ActionSet):
 
     def marginals(self, theta: FloatArray) -> Marginals:
         """Gains from one pass over the points per step, not one per candidate."""
-        return _FiniteMarginals(self, theta)
+        return _PointMarginals(self.form.points, theta)
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the largest norm among the points with at most H non-zeros: attained."""
-        chosen = self.sparse_points(as_sparsity(sparsity, self.dim))
-        return float(np.linalg.norm(self.points[chosen], axis=1).max())
+        return float(length(self.form.sparse(as_sparsity(sparsity, self.dim))).max())
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return the extreme points on each axis; 0 where no point but 0 lies on it."""
-        points = self.points[self.sparse_points(1)]
+        points = self.form.sparse(1)
         return points.min(axis=0), points.max(axis=0)
 
     def sample(self, rng: np.random.Generator, sparsity: int) -> FloatArray:
         """Draw one of the usable points with at most `sparsity` non-zeros."""
-        chosen = self.sparse_points(as_sparsity(sparsity, self.dim))
-        return np.array(self.points[rng.choice(chosen)])
+        points = self.form.sparse(as_sparsity(sparsity, self.dim))
+        return np.array(points[rng.choice(len(points))])
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        scale = tolerance * max(1.0, float(np.abs(self.points).max()))
+        scale = tolerance * float(np.abs(self.points).max())
         inside = np.zeros(x.shape[0], dtype=np.bool_)
         for row, point in enumerate(x):
             inside[row] = (np.abs(self.points - point).max(axis=1) <= scale).any()
@@ -101,11 +109,10 @@ class FiniteSet(ActionSet):
         return f"{self.points.shape[0]} points, dim={self.dim}"
 
 
-class _FiniteMarginals(Marginals):
+class _PointMarginals(Marginals):
     """A point becomes reachable by adding v when v is all of its support that is still missing."""
 
-    def __init__(self, action_set: FiniteSet, theta: FloatArray) -> None:
-        points = action_set.points[action_set.usable]
+    def __init__(self, points: FloatArray, theta: FloatArray) -> None:
         self._uses = points != 0
         self._values = theta @ points.T
         # How many coordinates of each point are still missing, and the sum of their indices:

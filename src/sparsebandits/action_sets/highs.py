@@ -3,11 +3,7 @@
 import importlib
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from sparsebandits.errors import SolverError
-from sparsebandits.validation import FloatArray
 
 # HiGHS's own codes for its array interface.
 COLUMNWISE, ROWWISE = 1, 2
@@ -59,13 +55,6 @@ def run_solver(solver: Any) -> None:
     if solver.run() == load_highs().HighsStatus.kError:
         solver.setOptionValue("threads", 0)
         solver.run()
-
-
-def power_of_two(values: ArrayLike) -> FloatArray:
-    """Round positive values down to a power of two, and 0 to 1, so that scaling is exact."""
-    array = np.asarray(values, dtype=np.float64)
-    _, exponent = np.frexp(array)
-    return np.where(array > 0.0, np.ldexp(1.0, exponent - 1), 1.0)
 
 
 def solve_to_optimum(solver: Any) -> None:

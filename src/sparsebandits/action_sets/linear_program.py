@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sparsebandits.action_sets.highs import (
@@ -30,13 +29,12 @@ from sparsebandits.action_sets.highs import (
     ROWWISE,
     load_highs,
     new_solver,
-    power_of_two,
     run_solver,
     solve_to_optimum,
 )
+from sparsebandits.action_sets.scaling import power_of_two
 from sparsebandits.action_sets.simplex import maximize_together
-from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import FloatArray, IntArray, as_array
+from sparsebandits.validation import FloatArray, IntArray, read_only
 
 _EQUILIBRATION_PASSES = 10
 _SMALL_PROGRAM = 4_096  # entries of G on the support: up to here dense steps in company are faster
@@ -64,18 +62,19 @@ class LinearProgram:
 
     """
 
-    def __init__(self, matrix: ArrayLike, bounds: ArrayLike) -> None:
+    def __init__(self, matrix: FloatArray, bounds: FloatArray) -> None:
         load_highs()
-        self._matrix, self._bounds = _checked(matrix, bounds)
-        scaled, row_scale, column_scale = _equilibrate(self._matrix)
-        row_bounds = self._bounds / row_scale
+        self.matrix, self.bounds = matrix, bounds
+        scaled, row_scale, column_scale = _equilibrate(self.matrix)
+        row_bounds = self.bounds / row_scale
         # HiGHS's tolerances are absolute: bring the distances to the facets to about 1.
         positive = row_bounds[row_bounds > 0.0]
         unit = float(power_of_two(np.median(positive))) if positive.size else 1.0
-        self._unit = unit * column_scale
+        self.unit = read_only(unit * column_scale)
+        """About how far each coordinate reaches; what is solved is right to 1e-9 of that."""
         self._column_scale = column_scale
         self._costs = row_bounds / unit
-        self._zero_inside = bool(np.all(self._bounds >= 0.0))
+        self._zero_inside = bool(np.all(self.bounds >= 0.0))
         self._scaled = scaled
         columns = sparse.csc_array(scaled)
         self._starts = np.asarray(columns.indptr, dtype=np.int32)
@@ -85,9 +84,9 @@ class LinearProgram:
 
     def __reduce__(self) -> tuple[type[LinearProgram], tuple[FloatArray, FloatArray]]:
         """Rebuild from ``G`` and ``g``: a live solver can be neither pickled nor copied."""
-        return type(self), (self._matrix, self._bounds)
+        return type(self), (self.matrix, self.bounds)
 
-    def maximize(self, theta: ArrayLike, support: ArrayLike) -> FloatArray:
+    def maximize(self, theta: FloatArray, support: IntArray) -> FloatArray:
         """Return a maximiser of ``theta . x`` among the points that vanish off the support.
 
         Parameters
@@ -110,13 +109,8 @@ class LinearProgram:
 
         """
         index = np.asarray(support, dtype=np.int32)
-        objective = np.asarray(theta, dtype=np.float64) * self._column_scale[index]
+        objective = theta * self._column_scale[index]
         largest = float(np.max(np.abs(objective), initial=0.0))
-        if not np.isfinite(largest):
-            raise InvalidValueError(
-                f"The objective theta must be finite, and {np.asarray(theta)} was given; "
-                "pass finite numbers."
-            )
         if largest == 0.0 and self._zero_inside:
             return np.zeros(index.size)
         objective = objective / power_of_two(largest)
@@ -125,7 +119,7 @@ class LinearProgram:
         solve_to_optimum(solver)
         scaled = np.asarray(solver.getSolution().row_dual, dtype=np.float64)
         # Adding 0 turns a negative zero into zero.
-        return scaled * self._unit[index] + 0.0
+        return scaled * self.unit[index] + 0.0
 
     def maximize_rows(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         """Answer `maximize` for every row; needs 0 in the polytope.
@@ -151,8 +145,8 @@ class LinearProgram:
         rows = np.flatnonzero(largest > 0.0)
         if self._scaled.shape[0] * theta.shape[1] <= _SMALL_PROGRAM:
             scaled = objective[rows] / power_of_two(largest[rows])[:, None]
-            found, proven = maximize_together(self._scaled, self._costs, scaled, indices[rows])
-            entries[rows] = found * np.where(indices[rows] < 0, 0.0, self._unit[indices[rows]])
+            vertices, proven = maximize_together(self._scaled, self._costs, scaled, indices[rows])
+            entries[rows] = vertices * np.where(indices[rows] < 0, 0.0, self.unit[indices[rows]])
             rows = rows[~proven]
         for row in rows.tolist():
             used = indices[row] >= 0
@@ -161,7 +155,7 @@ class LinearProgram:
         # Adding 0 turns a negative zero into zero.
         return entries + 0.0
 
-    def coordinate_bounds(self, support: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+    def coordinate_bounds(self, support: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the least and the largest value of each coordinate.
 
         Parameters
@@ -175,7 +169,7 @@ class LinearProgram:
             0 off the support.
 
         """
-        dim = self._matrix.shape[1]
+        dim = self.matrix.shape[1]
         index = np.asarray(range(dim) if support is None else support, dtype=np.int32)
         lower, upper = np.zeros(dim), np.zeros(dim)
         solver = self._solver()
@@ -187,7 +181,7 @@ class LinearProgram:
                 solver.changeRowBounds(row, sign, sign)
                 solver.clearSolver()
                 solve_to_optimum(solver)
-                ends[coordinate] = sign * solver.getObjectiveValue() * self._unit[coordinate]
+                ends[coordinate] = sign * solver.getObjectiveValue() * self.unit[coordinate]
             solver.changeRowBounds(row, 0.0, 0.0)
         return lower + 0.0, upper + 0.0
 
@@ -234,7 +228,7 @@ class LinearProgram:
         )
 
 
-def feasibility(matrix: ArrayLike, bounds: ArrayLike) -> bool:
+def feasibility(matrix: FloatArray, bounds: FloatArray) -> bool:
     """Tell whether ``{x : G x <= g}`` has a point.
 
     Parameters
@@ -245,12 +239,11 @@ def feasibility(matrix: ArrayLike, bounds: ArrayLike) -> bool:
         ``g``.
 
     """
-    checked, row_bounds = _checked(matrix, bounds)
-    scaled, row_scale, _ = _equilibrate(checked)
-    limits = row_bounds / row_scale
+    scaled, row_scale, _ = _equilibrate(matrix)
+    limits = bounds / row_scale
     limits = limits / power_of_two(np.max(np.abs(limits), initial=0.0))
     solver = new_solver()
-    _pass_rows(solver, np.zeros(checked.shape[1]), scaled, np.full(limits.size, -np.inf), limits)
+    _pass_rows(solver, np.zeros(matrix.shape[1]), scaled, np.full(limits.size, -np.inf), limits)
     run_solver(solver)
     status = load_highs().HighsModelStatus
     # Presolve may stop at "unbounded or infeasible", and a zero objective is never unbounded.
@@ -260,7 +253,7 @@ def feasibility(matrix: ArrayLike, bounds: ArrayLike) -> bool:
     return True
 
 
-def is_bounded(matrix: ArrayLike) -> bool:
+def is_bounded(matrix: FloatArray) -> bool:
     """Tell whether ``{x : G x <= g}``, if it has a point, is bounded.
 
     It is when the cone ``{x : G x <= 0}`` is only 0: when ``G`` has full column rank and no ``x``
@@ -275,9 +268,8 @@ def is_bounded(matrix: ArrayLike) -> bool:
         ``G``.
 
     """
-    checked = as_array("matrix (G)", matrix, ndim=2)
-    rows, dim = checked.shape
-    scaled, _, _ = _equilibrate(checked)
+    rows, dim = matrix.shape
+    scaled, _, _ = _equilibrate(matrix)
     if rows < dim or np.linalg.matrix_rank(scaled) < dim:
         return False
     solver = new_solver()
@@ -330,14 +322,3 @@ def _equilibrate(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray
     column_scale = np.exp2(np.rint(column))
     row_scale = power_of_two(np.abs(matrix * column_scale).max(axis=1))
     return matrix * column_scale / row_scale[:, None], row_scale, column_scale
-
-
-def _checked(matrix: ArrayLike, bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    checked = as_array("matrix (G)", matrix, ndim=2)
-    limits = as_array("bounds (g)", bounds, ndim=1)
-    if limits.shape != checked.shape[:1]:
-        raise InvalidValueError(
-            f"A polytope {{x : G x <= g}} needs one bound per row: matrix (G) has shape "
-            f"{checked.shape} and bounds (g) has shape {limits.shape}; make the lengths equal."
-        )
-    return checked, limits

@@ -1,13 +1,15 @@
 """The lp ball {x : ||x||_p <= radius}, for every p in [1, inf]."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
-from sparsebandits.action_sets.marginals import SortableMarginals
+from sparsebandits.action_sets.scaling import length
+from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_number, as_sparsity
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_number
 
 
 class LpBall(ActionSet):
@@ -21,7 +23,7 @@ class LpBall(ActionSet):
     ----------
     dim : int
     p : float
-        In [1, inf]. Strongly convex for 1 < p <= 2.
+        In [1, inf], also as "inf", which is how JSON can hold it. Strongly convex for 1 < p <= 2.
     radius : float
         L_max of the paper when p = 2.
 
@@ -37,9 +39,9 @@ class LpBall(ActionSet):
 
     kind = "lp-ball"
 
-    def __init__(self, dim: int, p: float = 2.0, radius: float = 1.0) -> None:
+    def __init__(self, dim: int, p: float | str = 2.0, radius: float = 1.0) -> None:
         super().__init__(dim)
-        self.p = as_number("p", p, allow_infinite=True)
+        self.p = as_number("p", np.inf if p in ("inf", "Infinity") else p, allow_infinite=True)
         if self.p < 1:
             raise InvalidValueError(
                 f"p must be at least 1 (below, the ball is not convex), got {self.p}; "
@@ -50,27 +52,12 @@ class LpBall(ActionSet):
         self._q = np.inf if self.p == 1 else 1.0 if np.isinf(self.p) else self.p / (self.p - 1)
 
     @property
-    def is_sortable(self) -> bool:
-        """True: the H largest abs(theta_i) are the best support."""
-        return True
-
-    def scores(self, theta: FloatArray) -> FloatArray:
-        """Return abs(theta_i)."""
-        return np.abs(theta)
-
-    @property
-    def score_exponent(self) -> float:
-        """The dual exponent q."""
-        return self._q
-
-    @property
-    def score_weights(self) -> None:
-        """None: the score is abs(theta_i) itself."""
-        return
-
-    def marginals(self, theta: FloatArray) -> SortableMarginals:
-        """Closed-form gains of the q-norm."""
-        return SortableMarginals(self.scores(theta) * self.available, self._q, self.radius)
+    def sorting(self) -> Sorting:
+        """Sorting by abs(theta_i)."""
+        if self.is_unrestricted:
+            return Sorting(self._q, self.radius)
+        usable = self.available.astype(np.float64)
+        return Sorting(self._q, self.radius, (-usable, usable))
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         size = np.abs(theta)
@@ -84,15 +71,42 @@ class LpBall(ActionSet):
             return self.radius * np.sign(theta)
         largest = size.max(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
-            shape = size / largest  # in [0, 1]: no power overflows
-            norm = (shape**self._q).sum(axis=-1, keepdims=True) ** (1.0 / self._q)
-            response = self.radius * np.sign(theta) * (shape / norm) ** (self._q - 1.0)
+            shares = (size / largest) ** self._q  # of numbers in [0, 1]: no power overflows
+            shares /= shares.sum(axis=-1, keepdims=True)
+            # The p-norm is 1 because the shares sum to 1, however inexact a huge power may be.
+            response = self.radius * np.sign(theta) * shares ** (1.0 / self.p)
         return np.where(largest > 0, response, 0.0)
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return radius * H^(1/2 - 1/p) for p > 2, and radius below: attained."""
-        active = min(as_sparsity(sparsity, self.dim), int(self.available.sum()))
-        return float(self.radius * active ** max(0.0, 0.5 - 1.0 / self.p))
+        return float(self.radius * self._active(sparsity) ** max(0.0, 0.5 - 1.0 / self.p))
+
+    def response_lipschitz(self, sparsity: int | None = None) -> float:
+        """Return radius n^(1/p - 1/2) / (p - 1) in n coordinates, for 1 < p <= 2.
+
+        With q dual to p, the Hessian of ||theta||_q^2 / 2 is at most (q - 1) ||v||_q^2 <=
+        (q - 1) ||v||_2^2 in direction v, so that of ||theta||_q is at most (q - 1) / ||theta||_q,
+        and ||theta||_q is at least n^(1/q - 1/2) on the unit sphere. This is
+        [Garber & Hazan 2015], whose constant (p - 1) / radius is for the p-norm; the power of n is
+        the price of the l2 norm.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.LpBall(dim=20, radius=2.0).response_lipschitz()
+        2.0
+        """
+        size = self._active(sparsity)
+        if not self.is_strongly_convex:
+            return math.inf
+        return float(self.radius * size ** (1 / self.p - 0.5) / (self.p - 1))
+
+    def from_sphere(self, points: FloatArray, support: IntArray) -> FloatArray | None:
+        """Shrink or stretch each point to p-norm `radius`, for 1 < p < inf."""
+        if self._q in (1.0, np.inf):
+            return None
+        norms = np.linalg.norm(points, ord=self.p, axis=-1, keepdims=True)
+        return np.asarray(self.radius * points / norms)
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return -radius and radius."""
@@ -100,7 +114,7 @@ class LpBall(ActionSet):
         return -upper, upper
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        return np.asarray(np.linalg.norm(x, ord=self.p, axis=-1) <= self.radius * (1 + tolerance))
+        return np.asarray(length(x, self.p) <= self.radius * (1 + tolerance))
 
     def _parameters(self) -> dict[str, Any]:
         p: float | str = "inf" if np.isinf(self.p) else self.p

@@ -5,14 +5,12 @@ cheaply the answer can be kept up to date depends on the set, so each set choose
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
-from sparsebandits.validation import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.sorting import Sorting
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 
 class Marginals(ABC):
@@ -53,23 +51,14 @@ def before(steps: FloatArray) -> FloatArray:
     return np.asarray(np.cumsum(steps, axis=1) - steps)
 
 
-class SortableMarginals(Marginals):
-    """Closed form where h is proportional to the q-norm of coordinate scores.
+class SortedMarginals(Marginals):
+    """Closed form where h is proportional to the q-norm of coordinate scores."""
 
-    Parameters
-    ----------
-    scores : (n, dim)
-        Non-negative; 0 where a coordinate is not available.
-    exponent : float
-        q in [1, inf].
-    scale : float
-        h(S) = scale * ||scores_S||_q.
-    """
-
-    def __init__(self, scores: FloatArray, exponent: float, scale: float) -> None:
-        self._exponent = exponent
+    def __init__(self, sorting: Sorting, theta: FloatArray) -> None:
+        self._exponent = sorting.exponent
+        scores = sorting.scores(theta)
         largest = scores.max(axis=-1, keepdims=True)
-        self._scale = scale * largest
+        self._scale = sorting.scale * largest
         # Scaled to [0, 1], so that no power overflows; greedy picks the largest score first.
         with np.errstate(invalid="ignore"):
             self._scores = np.where(largest > 0, scores / largest, 0.0)
@@ -100,21 +89,34 @@ class SortableMarginals(Marginals):
 
 
 class ResolvedMarginals(Marginals):
-    """Solve h(G + v) anew for every v: right for any set, and as slow as its best response."""
+    """Solve h(G + v) anew for every v: right for any set, and as slow as its best response.
 
-    def __init__(self, action_set: "ActionSet", theta: FloatArray) -> None:
-        self._set = action_set
+    Parameters
+    ----------
+    respond : callable
+        The set's best responses: (n, k) theta and (n, k) indices to (n, k) entries.
+    available : (dim,) bool array
+    theta : (n, dim)
+    """
+
+    def __init__(
+        self,
+        respond: Callable[[FloatArray, IntArray], FloatArray],
+        available: BoolArray,
+        theta: FloatArray,
+    ) -> None:
+        self._respond = respond
+        self._available = available
         self._theta = theta
         self._picked = np.zeros((theta.shape[0], 0), dtype=np.intp)
 
     def _values(self, rows: IntArray, indices: IntArray) -> FloatArray:
         theta = np.where(indices < 0, 0.0, self._theta[rows[:, None], indices])
-        responses = self._set._respond(theta, indices)
-        return np.asarray((theta * responses).sum(axis=-1))
+        return np.asarray((theta * self._respond(theta, indices)).sum(axis=-1))
 
     def keys(self) -> FloatArray:
         """Return h(G + v) - h(G), at least 0, for every available v outside G."""
-        candidates = np.broadcast_to(self._set.available, self._theta.shape).copy()
+        candidates = np.broadcast_to(self._available, self._theta.shape).copy()
         rows, places = np.nonzero(self._picked >= 0)
         candidates[rows, self._picked[rows, places]] = False
         rows, coordinates = np.nonzero(candidates)

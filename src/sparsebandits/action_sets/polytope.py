@@ -5,9 +5,18 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.forms import Inequalities
 from sparsebandits.action_sets.linear_program import LinearProgram, feasibility, is_bounded
+from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, as_sparsity
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_sparsity,
+    read_only,
+)
 
 
 class Polytope(ActionSet):
@@ -35,7 +44,6 @@ class Polytope(ActionSet):
     """
 
     kind = "polytope"
-    exact_form = "linear"
 
     def __init__(self, matrix: Any, bounds: Any) -> None:
         self.matrix = as_array("matrix", matrix, ndim=2)
@@ -72,13 +80,11 @@ class Polytope(ActionSet):
         return self._program.maximize_rows(theta, np.broadcast_to(indices, theta.shape))
 
     @property
-    def coordinate_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The least and largest value that each coordinate can take, by 2 d linear programs."""
-        if "coordinates" not in self._cache:
-            usable = None if self.is_unrestricted else np.flatnonzero(self.available)
-            self._cache["coordinates"] = self._program.coordinate_bounds(usable)
-        lower, upper = self._cache["coordinates"]
-        return np.asarray(lower), np.asarray(upper)
+    def form(self) -> Inequalities:
+        """Gx <= g, with the linear program that is solved over it."""
+        return self.remember(
+            "form", lambda: Inequalities(self._program, read_only(np.flatnonzero(self.available)))
+        )
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return how far each axis goes before it meets a constraint."""
@@ -89,20 +95,15 @@ class Polytope(ActionSet):
         # Adding 0 turns -0 into 0.
         return np.where(self.available, lower, 0.0) + 0.0, np.where(self.available, upper, 0.0)
 
-    def linear_constraints(self) -> tuple[FloatArray, FloatArray]:
-        """Return G, g."""
-        return self.matrix, self.bounds
-
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the norm of the H longest sides of the bounding box: an upper bound."""
         active = as_sparsity(sparsity, self.dim)
-        lower, upper = self.coordinate_bounds
-        squares = np.sort(np.maximum(-lower, upper) ** 2)[::-1]
-        return float(np.sqrt(squares[:active].sum()))
+        lower, upper = self.form.coordinate_bounds
+        return float(length(np.sort(np.maximum(-lower, upper))[::-1][:active]))
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
-        slack = tolerance * np.maximum(1.0, np.abs(self.matrix).max(axis=1))
-        return np.asarray((x @ self.matrix.T <= self.bounds + slack).all(axis=-1))
+        size = np.maximum(np.abs(x), self._program.unit) @ np.abs(self.matrix).T
+        return np.asarray((x @ self.matrix.T <= self.bounds + tolerance * size).all(axis=-1))
 
     def _parameters(self) -> dict[str, Any]:
         return {"matrix": self.matrix.tolist(), "bounds": self.bounds.tolist()}

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, Box, LpBall, action_set_from_dict
+from sparsebandits.action_sets import ActionSet, Box, LpBall
 from sparsebandits.cli.problem_file import read_problem
 from sparsebandits.environments import AdversarialTheta, StandardTheta, ThetaSampler, UniformCube
 from sparsebandits.errors import InvalidValueError
@@ -122,7 +122,7 @@ def _action_set(
 def _read(file: Path) -> tuple[ActionSet, Any]:
     data = read_problem(file)
     if "kind" in data:
-        return action_set_from_dict(data), None
+        return ActionSet.from_dict(data), None
     unknown = sorted(set(data) - set(_KEYS))
     if unknown:
         raise InvalidValueError(f"{file} has the unknown key {unknown[0]!r}; known: {_KEYS}.")
@@ -130,7 +130,7 @@ def _read(file: Path) -> tuple[ActionSet, Any]:
         raise InvalidValueError(
             f"{file} lacks the key 'action_set'; see sparsebandits plan --help."
         )
-    return action_set_from_dict(data["action_set"]), data.get("sparsity")
+    return ActionSet.from_dict(data["action_set"]), data.get("sparsity")
 
 
 # ---------------------------------------------------------------------- what a person reads

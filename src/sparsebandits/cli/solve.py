@@ -8,10 +8,10 @@ from typing import Any
 import click
 import numpy as np
 
-from sparsebandits.action_sets import ACTION_SETS, ActionSet, action_set_from_dict
+from sparsebandits.action_sets import ACTION_SETS, ActionSet
 from sparsebandits.cli.problem_file import read_problem
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.oracles import METHODS, Solution, sparse_argmax
+from sparsebandits.oracles import ORACLES, Solution, sparse_argmax
 
 _KEYS = ("action_set", "theta", "sparsity", "method", "names")
 
@@ -31,11 +31,11 @@ A problem in TOML (JSON has the same keys):
 @click.command(epilog=_EXAMPLE)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--sparsity", "-H", type=int, help="At most this many non-zeros; overrides the file.")
-@click.option("--method", type=click.Choice(METHODS), help="The oracle; overrides the file.")
+@click.option("--method", type=click.Choice(ORACLES), help="The oracle; overrides the file.")
 @click.option("--time-limit", type=float, help="Seconds after which 'exact' stops.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def solve(
-    file: Path, sparsity: int | None, method: Any, time_limit: float | None, as_json: bool
+    file: Path, sparsity: int | None, method: str | None, time_limit: float | None, as_json: bool
 ) -> None:
     """Find the action with at most H non-zeros that earns most, and say how sure that is."""
     problem = read_problem(file)
@@ -50,7 +50,7 @@ def solve(
     wanted = sparsity if sparsity is not None else problem.get("sparsity")
     if wanted is None:
         raise InvalidValueError(f"{file} lacks the key 'sparsity'; add it or pass --sparsity H.")
-    action_set = action_set_from_dict(problem["action_set"])
+    action_set = ActionSet.from_dict(problem["action_set"])
     names = _names(problem.get("names"), action_set)
     chosen = method or problem.get("method", "auto")
     answer = sparse_argmax(action_set, problem["theta"], wanted, chosen, time_limit=time_limit)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sparsebandits.action_sets import ActionSet, LpBall
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError
 from sparsebandits.policies import Clairvoyant, CompactAPSEEG, Policy, ReferencePolicy
@@ -65,13 +65,13 @@ def _learners(X: ActionSet, sigma: str) -> dict[str, str]:
     # step, and an exact search would take it tens of milliseconds on a 20-dimensional ellipsoid.
     # Fewer starts would be cheaper and unfair: with 4 in place of 16, the regret of c = 1 on the
     # l2 ball rose from 239 to 294 (T = 2,000, 20 trials).
-    oracle, remark = ("auto", "") if X.is_sortable else ("greedy", ", greedy")
+    oracle, remark = ("greedy", ", greedy") if X.sorting is None else ("auto", "")
     oful = f"oful:{sigma},oracle={oracle}"
     return {
         RECOMMENDED: "sparse-thompson",
         GUARANTEED: "sparse-thompson:guarantee=true",
         "LinTS": f"lin-ts:{sigma}",
-        **({} if X.is_sortable else {"LinTS, greedy": f"lin-ts:{sigma},oracle=greedy"}),
+        **({"LinTS, greedy": f"lin-ts:{sigma},oracle=greedy"} if X.sorting is None else {}),
         f"OFUL, c = 1{remark}": f"{oful},radius=1.0",
         f"OFUL, Dani, c = 0.25{remark}": f"{oful},radius=0.25,maximiser=dani",
         f"OFUL, proven{remark}": f"{oful},radius=proven",
@@ -89,7 +89,7 @@ def _paper(X: ActionSet, sigma: str) -> dict[str, str]:
     """Return the paper's algorithm as fits the set: literal, and scaled as in the figures."""
     if not X.is_strongly_convex:
         return {"paper: compact APSEE-G": "apsee-compact"}
-    is_l2 = isinstance(X, LpBall) and X.p == 2
+    is_l2 = X.sorting is not None and X.sorting.is_l2
     kind, name, scale = (
         ("apsee", "APSEE", SORTED_SCALE) if is_l2 else ("apsee-g", "APSEE-G", GREEDY_SCALE)
     )

@@ -4,7 +4,7 @@ from sparsebandits.environments.availability import PeriodicAvailability, Random
 from sparsebandits.environments.delay import UniformDelay
 from sparsebandits.environments.empirical import Empirical
 from sparsebandits.environments.films import film_recommendation
-from sparsebandits.environments.linear import LinearEnvironment, environment_from_dict
+from sparsebandits.environments.linear import LinearEnvironment
 from sparsebandits.environments.noise import (
     Gaussian,
     Heteroscedastic,
@@ -28,15 +28,14 @@ from sparsebandits.environments.table import (
     NOISES,
     PARAMETERS,
     SEQUENCES,
-    noise_from_dict,
-    parameter_from_dict,
-    sequence_from_dict,
 )
 from sparsebandits.environments.video_recommendation import (
     GENRES,
     GENRES_SHOWN,
     video_recommendation,
 )
+
+environment_from_dict = LinearEnvironment.from_dict
 
 __all__ = [
     "GENRES",
@@ -68,8 +67,5 @@ __all__ = [
     "UniformNoise",
     "environment_from_dict",
     "film_recommendation",
-    "noise_from_dict",
-    "parameter_from_dict",
-    "sequence_from_dict",
     "video_recommendation",
 ]

@@ -1,17 +1,16 @@
 """How late rewards come."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import IntArray, as_integer, describe
+from sparsebandits.descriptions import Described
+from sparsebandits.validation import IntArray, as_integer
 
 
 @dataclass(frozen=True)
-class UniformDelay:
+class UniformDelay(Described):
     """The reward of a step is told 0 to `longest` steps later, each equally likely.
 
     Rewards overtake each other. Those that would come after the horizon are never told.
@@ -24,7 +23,8 @@ class UniformDelay:
     [170, 128, 102, 54]
     """
 
-    kind: ClassVar[str] = "uniform"
+    kind = "uniform"
+    noun = "A delay"
 
     longest: int
 
@@ -37,20 +37,8 @@ class UniformDelay:
         return np.asarray(rng.integers(0, self.longest + 1, size), dtype=np.intp)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `delay_from_dict` reads it back."""
+        """Return a JSON-safe description; `from_dict` reads it back."""
         return {"kind": self.kind, "longest": self.longest}
 
 
-def delay_from_dict(data: Any) -> UniformDelay | None:
-    """Build the delay that `UniformDelay.to_dict` described; None stays None."""
-    if data is None:
-        return None
-    if not isinstance(data, Mapping) or set(data) != {"kind", "longest"}:
-        raise InvalidTypeError(
-            f"A delay must be a table with the keys kind and longest, got {describe(data)}."
-        )
-    if data["kind"] != UniformDelay.kind:
-        raise InvalidValueError(
-            f"kind of a delay must be {UniformDelay.kind!r}, got {describe(data['kind'])}."
-        )
-    return UniformDelay(data["longest"])
+UniformDelay.kinds = {UniformDelay.kind: UniformDelay}

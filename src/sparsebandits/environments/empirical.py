@@ -93,7 +93,7 @@ class Empirical(Noise):
             np.take(self._centred, rows, out=piece, mode="clip")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `noise_from_dict` reads it back."""
+        """Return a JSON-safe description; `from_dict` reads it back."""
         counts = None if self.counts is None else list(self.counts)
         return {"kind": self.kind, "values": list(self.values), "counts": counts}
 

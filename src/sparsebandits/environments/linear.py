@@ -6,23 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, action_set_from_dict
-from sparsebandits.descriptions import as_fields
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.descriptions import Described, as_fields
 from sparsebandits.environments.checks import as_generator
-from sparsebandits.environments.delay import UniformDelay, delay_from_dict
+from sparsebandits.environments.delay import UniformDelay
 from sparsebandits.environments.noise import Gaussian, Noise
 from sparsebandits.environments.parameters import ThetaSampler
 from sparsebandits.environments.sequences import ActionSetSequence, FixedSet, as_action_set
 from sparsebandits.environments.session import EnvironmentSession
-from sparsebandits.environments.table import (
-    noise_from_dict,
-    parameter_from_dict,
-    sequence_from_dict,
-)
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.validation import FloatArray, as_array, as_integer, as_sparsity, describe
 
 _PAPER_NOISE = Gaussian(0.5)
+
+_PARTS: dict[str, type[Described]] = {
+    "action_set": ActionSet,
+    "action_sets": ActionSetSequence,
+    "noise": Noise,
+    "delay": UniformDelay,
+}
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -142,8 +144,35 @@ class LinearEnvironment:
         parameter, noise = (np.random.default_rng(child) for child in root.spawn(2))
         return self.session(self.draw_theta(parameter, sparsity), noise, sparsity)
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "LinearEnvironment":
+        """Build the environment that `to_dict` described.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> ball = {"kind": "lp-ball", "dim": 2}
+        >>> theta = {"kind": "uniform-cube"}
+        >>> sb.LinearEnvironment.from_dict({"action_set": ball, "theta_star": theta}).dim
+        2
+        """
+        fields = as_fields("An environment", data)
+        for key, family in _PARTS.items():
+            if key in fields and not (key == "delay" and fields[key] is None):
+                fields[key] = family.from_dict(fields[key])
+        if isinstance(fields.get("theta_star"), Mapping):
+            fields["theta_star"] = ThetaSampler.from_dict(fields["theta_star"])
+        try:
+            return cls(**fields)
+        except TypeError as error:
+            if isinstance(error, InvalidTypeError):
+                raise
+            raise InvalidValueError(
+                f"An environment does not take the keys {sorted(fields)}: {error}."
+            ) from None
+
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `environment_from_dict` reads it back."""
+        """Return a JSON-safe description; `from_dict` reads it back."""
         theta = self.theta_star
         sets = (
             {"action_set": self.action_set.to_dict()}
@@ -170,38 +199,6 @@ class LinearEnvironment:
         theta = self.theta_star if isinstance(self.theta_star, ThetaSampler) else "fixed"
         late = "" if self.delay is None else f", delay={self.delay}"
         return f"LinearEnvironment({sets!r}, theta_star={theta}, noise={self.noise}{late})"
-
-
-def environment_from_dict(data: Mapping[str, Any]) -> LinearEnvironment:
-    """Build the environment that `LinearEnvironment.to_dict` described.
-
-    Examples
-    --------
-    >>> from sparsebandits.environments import environment_from_dict
-    >>> ball = {"kind": "lp-ball", "dim": 2}
-    >>> environment_from_dict({"action_set": ball, "theta_star": {"kind": "uniform-cube"}}).dim
-    2
-    """
-    fields = as_fields("An environment", data)
-    readers = {
-        "action_set": action_set_from_dict,
-        "action_sets": sequence_from_dict,
-        "noise": noise_from_dict,
-        "delay": delay_from_dict,
-    }
-    for key, read in readers.items():
-        if key in fields:
-            fields[key] = read(fields[key])
-    if isinstance(fields.get("theta_star"), Mapping):
-        fields["theta_star"] = parameter_from_dict(fields["theta_star"])
-    try:
-        return LinearEnvironment(**fields)
-    except TypeError as error:
-        if isinstance(error, InvalidTypeError):
-            raise
-        raise InvalidValueError(
-            f"An environment does not take the keys {sorted(fields)}: {error}."
-        ) from None
 
 
 def _as_sequence(

@@ -1,19 +1,20 @@
 """eta_t: the noise on the reward (`ass:noise`), and one kind that breaks the assumption."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sparsebandits.descriptions import Described
 from sparsebandits.environments.checks import as_generator, as_non_negative
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.validation import FloatArray, as_number, describe
 
 
 @dataclass(frozen=True)
-class Noise(ABC):
+class Noise(Described):
     """Independent draws with mean 0; the noise on the reward of x is scale_of(x) times a draw.
 
     The draws do not know the actions, so that policies in one comparison can share them. n draws
@@ -28,8 +29,7 @@ class Noise(ABC):
         exp(lambda^2 sigma^2 / 2) for all lambda. Infinite where there is none.
     """
 
-    kind: ClassVar[str]
-    """The name of the noise in the table, in files and on the command line."""
+    noun = "A noise"
 
     depends_on_action: ClassVar[bool] = False
     """Whether `scale_of` is anything but 1; where not, the simulator can skip it."""
@@ -73,7 +73,7 @@ class Noise(ABC):
         return np.ones(np.shape(actions)[:-1])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `noise_from_dict` reads it back."""
+        """Return a JSON-safe description; `from_dict` reads it back."""
         arguments = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
         return {"kind": self.kind, **arguments}
 

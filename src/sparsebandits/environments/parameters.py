@@ -1,26 +1,26 @@
 """theta*: samplers of the unknown parameter, which is drawn anew for each trial."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import KW_ONLY, asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from sparsebandits.descriptions import Described
 from sparsebandits.environments.checks import as_generator, as_non_negative
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import FloatArray, as_integer, as_number, as_sparsity
 
 
 @dataclass(frozen=True)
-class ThetaSampler(ABC):
+class ThetaSampler(Described):
     """A distribution of theta*.
 
     A new sampler is a frozen dataclass with `_draw`, plus a line in the table of
     `sparsebandits.environments`.
     """
 
-    kind: ClassVar[str]
-    """The name of the sampler in the table, in files and on the command line."""
+    noun = "A parameter"
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, dim: int, sparsity: int) -> FloatArray:
@@ -42,7 +42,7 @@ class ThetaSampler(ABC):
         return self._draw(as_generator(rng), size, as_sparsity(sparsity, size))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `parameter_from_dict` reads it back."""
+        """Return a JSON-safe description; `from_dict` reads it back."""
         return {"kind": self.kind, **asdict(self)}
 
 

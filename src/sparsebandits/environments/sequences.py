@@ -1,17 +1,18 @@
 """X_t: action sets that change from step to step (`subsec:time_varying_action_set`)."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.descriptions import Described, as_fields
 from sparsebandits.errors import CompositionError, InvalidTypeError
 from sparsebandits.validation import as_integer, describe
 
 _KEPT = 64
 
 
-class ActionSetSequence(ABC):
+class ActionSetSequence(Described):
     """The sets X_0, X_1, ... of one dimension, each a function of its step alone.
 
     Any step can be asked for, in any order and again, with the same answer: nothing is consumed.
@@ -24,8 +25,7 @@ class ActionSetSequence(ABC):
         The set that stands for all of them where one is needed, such as in bounds.
     """
 
-    kind: ClassVar[str]
-    """The name of the sequence in the table, in files and on the command line."""
+    noun = "A sequence"
 
     is_fixed: ClassVar[bool] = False
     """Whether X_t is the same set at every step."""
@@ -64,8 +64,26 @@ class ActionSetSequence(ABC):
         """Whether X_t is strongly convex at every step."""
         return self.base.is_strongly_convex
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build the sequence of sets that `to_dict` described.
+
+        Examples
+        --------
+        >>> from sparsebandits.environments import ActionSetSequence
+        >>> ball = {"kind": "lp-ball", "dim": 3}
+        >>> ActionSetSequence.from_dict({"kind": "fixed", "action_set": ball})
+        FixedSet(LpBall(dim=3, p=2, radius=1))
+        """
+        fields = as_fields(cls.noun, data)
+        if "action_set" in fields:
+            fields["action_set"] = ActionSet.from_dict(fields["action_set"])
+        if isinstance(fields.get("sets"), list):
+            fields["sets"] = [ActionSet.from_dict(described) for described in fields["sets"]]
+        return super().from_dict(fields)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `sequence_from_dict` reads it back."""
+        """Return a JSON-safe description; `from_dict` reads it back."""
         return {"kind": self.kind, **self._parameters()}
 
     def __eq__(self, other: object) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.environments.noise import Noise
 from sparsebandits.environments.sequences import ActionSetSequence
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import FloatArray, describe
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.validation import FloatArray, as_array, describe
 
 
 class EnvironmentSession:
@@ -83,21 +83,11 @@ class EnvironmentSession:
         return self.__mean(self._as_action(action))
 
     def _as_action(self, action: Any) -> FloatArray:
-        try:
-            x = np.array(action, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidTypeError(
-                f"action must be {self.dim} numbers, got {describe(action)}."
-            ) from None
+        x = as_array("action", action, ndim=1)
         if x.shape != (self.dim,):
             raise InvalidValueError(
                 f"action must have shape ({self.dim},), one entry per coordinate, "
                 f"got shape {x.shape}."
-            )
-        broken = np.flatnonzero(~np.isfinite(x))
-        if broken.size:
-            raise InvalidValueError(
-                f"action must be finite, got {x[broken[0]]} at index {broken[0]}."
             )
         return x
 

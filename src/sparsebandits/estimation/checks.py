@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import FloatArray, as_array, as_number, describe
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.validation import FloatArray, as_array, as_integers, as_number
 
 LARGEST_REWARD = 1e100
 """Rewards stay below this, so that squares of sums of rewards do not overflow."""
@@ -24,14 +24,7 @@ def as_delta(delta: Any) -> float:
 
 def as_cycles(cycle: Any) -> FloatArray:
     """Return cycle numbers c >= 1 as floats of the same shape; fractions are refused."""
-    given = np.asarray(cycle)
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InvalidTypeError(
-            f"cycle must be an integer or an array of integers, got {describe(cycle)}."
-        )
-    if given.size and given.min() < 1:
-        raise InvalidValueError(f"cycle must be at least 1, got {given.min()}.")
-    return given.astype(np.float64)
+    return as_integers("cycle", cycle, minimum=1).astype(np.float64)
 
 
 def as_weights(weights: Any, dim: int) -> FloatArray:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation.checks import as_delta, as_non_negative
-from sparsebandits.validation import FloatArray, describe
+from sparsebandits.validation import FloatArray, as_floats, as_integers, describe
 
 ESTIMATE = "estimate"
 
@@ -104,12 +104,7 @@ def _root_of_ratio(squares: FloatArray, nu: FloatArray, divisor: FloatArray) -> 
 
 
 def _as_squares(squares: Any, nu: Any) -> tuple[FloatArray, FloatArray]:
-    try:
-        sums = np.asarray(squares, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidTypeError(
-            f"squares must be a number or an array of numbers, got {describe(squares)}."
-        ) from None
+    sums = as_floats("squares", squares, "of any shape")
     if not (sums >= 0).all() or np.isinf(sums).any():
         raise InvalidValueError(
             f"squares must be finite and non-negative, got {describe(squares)}."
@@ -118,11 +113,4 @@ def _as_squares(squares: Any, nu: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _as_counts(name: str, value: Any) -> FloatArray:
-    given = np.asarray(value)
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InvalidTypeError(
-            f"{name} must be an integer or an array of integers, got {describe(value)}."
-        )
-    if given.size and given.min() < 0:
-        raise InvalidValueError(f"{name} must be non-negative, got {given.min()}.")
-    return given.astype(np.float64)
+    return as_integers(name, value, minimum=0).astype(np.float64)

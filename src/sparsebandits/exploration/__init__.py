@@ -4,7 +4,7 @@ from sparsebandits.exploration.base import Basis
 from sparsebandits.exploration.block import BlockBasis
 from sparsebandits.exploration.diagonal import DiagonalBasis
 from sparsebandits.exploration.matrix import MatrixBasis
-from sparsebandits.exploration.table import BASES, basis_from_dict, make_basis
+from sparsebandits.exploration.table import BASES, make_basis
 
 __all__ = [
     "BASES",
@@ -12,6 +12,5 @@ __all__ = [
     "BlockBasis",
     "DiagonalBasis",
     "MatrixBasis",
-    "basis_from_dict",
     "make_basis",
 ]

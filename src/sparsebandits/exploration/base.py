@@ -1,13 +1,14 @@
 """What every exploration basis b_1..b_d offers: actions, B and its bounds, least squares."""
 
 import itertools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
@@ -15,6 +16,7 @@ from sparsebandits.validation import (
     IntArray,
     as_integer,
     as_number,
+    as_rows,
     as_sparsity,
     describe,
 )
@@ -22,7 +24,7 @@ from sparsebandits.validation import (
 _CHUNK_ENTRIES = 2_000_000
 
 
-class Basis(ABC):
+class Basis(Described):
     """d actions b_1..b_d that span R^d (`ass:arms during exploration`).
 
     With M the matrix whose rows are the actions, B = sum_k b_k b_k' = M'M. A subclass stores M in
@@ -37,8 +39,7 @@ class Basis(ABC):
         How the basis was made: a name of `BASES`, or the caller's own.
     """
 
-    kind: ClassVar[str]
-    """The name of the representation in files."""
+    noun = "A basis"
 
     def __init__(self, name: str, singular_values: FloatArray) -> None:
         if not isinstance(name, str):
@@ -163,7 +164,7 @@ class Basis(ABC):
 
     def predict(self, theta: Any) -> FloatArray:
         """b_k·theta for every k: the mean rewards of one cycle; (..., dim) to (..., dim)."""
-        rows = _as_rows("theta", theta, self.dim)
+        rows = as_rows("theta", theta, self.dim)
         return self._predict(rows.reshape(-1, self.dim)).reshape(rows.shape)
 
     def estimate(self, means: Any) -> FloatArray:
@@ -171,21 +172,21 @@ class Basis(ABC):
 
         B^-1 sum_k b_k mean_k = (M'M)^-1 M' means = M^-1 means, because M is square.
         """
-        rows = _as_rows("means", means, self.dim)
+        rows = as_rows("means", means, self.dim)
         return self._estimate(rows.reshape(-1, self.dim)).reshape(rows.shape)  # eqn:sparse-PEE-ols
 
     def inverse_gram_columns(self, indices: Any) -> FloatArray:
         """Columns of B^-1, (dim, len(indices)): covariances with theta_hat at `indices`."""
-        wanted = np.atleast_1d(np.asarray(indices))
-        if wanted.ndim != 1 or not (np.issubdtype(wanted.dtype, np.integer) or wanted.size == 0):
+        chosen = np.atleast_1d(np.asarray(indices))
+        if chosen.ndim != 1 or not (np.issubdtype(chosen.dtype, np.integer) or chosen.size == 0):
             raise InvalidTypeError(
                 f"indices must be a flat list of integers in 0..{self.dim - 1}, "
                 f"got {describe(indices)}."
             )
-        outside = wanted[(wanted < 0) | (wanted >= self.dim)]
+        outside = chosen[(chosen < 0) | (chosen >= self.dim)]
         if outside.size:
             raise InvalidValueError(f"indices must lie in 0..{self.dim - 1}, got {outside[0]}.")
-        return self._inverse_gram_columns(wanted.astype(np.intp))
+        return self._inverse_gram_columns(chosen.astype(np.intp))
 
     # ------------------------------------------------------------------ fit to an action set
 
@@ -250,7 +251,7 @@ class Basis(ABC):
     # ------------------------------------------------------------------ identity
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `basis_from_dict` reads it back bit for bit."""
+        """Return a JSON-safe description; `Basis.from_dict` reads it back bit for bit."""
         return {"kind": self.kind, "name": self.name, **self._parameters()}
 
     def __eq__(self, other: object) -> bool:
@@ -289,15 +290,3 @@ def _show(coordinates: IntArray, entries: FloatArray) -> str:
     order = np.argsort(coordinates)
     parts = [f"{entries[i]:.6g} at {coordinates[i]}" for i in order if entries[i] != 0]
     return ", ".join(parts[:4]) + (", ..." if len(parts) > 4 else "")
-
-
-def _as_rows(name: str, value: Any, dim: int) -> FloatArray:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidTypeError(
-            f"{name} must be an array of numbers of shape (..., {dim}), got {describe(value)}."
-        ) from None
-    if array.ndim == 0 or array.shape[-1] != dim:
-        raise InvalidValueError(f"{name} must have shape (..., {dim}), got {array.shape}.")
-    return array

@@ -23,7 +23,9 @@ _TRIAL_SWEEPS = 6
 _FINAL_SWEEPS = 40
 
 
-def designed(action_set: ActionSet, sparsity: int, rng: np.random.Generator | None = None) -> Basis:
+def designed_basis(
+    action_set: ActionSet, sparsity: int, rng: np.random.Generator | None = None
+) -> Basis:
     """Actions that make tr(B^-1) small, never worse than `boundary`; deterministic.
 
     The coordinates are cut into blocks of at most H, with as many actions on each as it has

@@ -68,8 +68,7 @@ class DiagonalBasis(Basis):
         return columns
 
     def _first_outside(self, action_set: ActionSet) -> int | None:
-        if action_set.exact_form == "finite":
-            # Points between two points of a finite set are outside it.
+        if not action_set.is_convex:  # what lies between two actions may be outside
             return super()._first_outside(action_set)
         lower, upper = action_set.axis_reach()
         slack = 1 + _TOLERANCE

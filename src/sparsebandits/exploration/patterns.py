@@ -50,19 +50,19 @@ def sign_patterns(size: int) -> list[FloatArray]:
     on [0, 1]^size, the S-matrix, the best weighing design of a balance with one pan. Where neither
     exists, the corner of a larger one and J - 2I are close.
     """
-    found = []
+    patterns = []
     whole = hadamard(size)
     if whole is not None:
-        found.append(whole)
+        patterns.append(whole)
     # A power of two is always there.
     orders = range(size + 1, 2 * size + 1)
     larger = next(matrix for n in orders if (matrix := hadamard(n)) is not None)
     if len(larger) == size + 1:
-        found.append(larger[1:, 1:])
+        patterns.append(larger[1:, 1:])
     elif whole is None:
-        found.append(larger[:size, :size])
-    found.append(np.ones((size, size)) - 2 * np.eye(size))
-    return [sign * pattern for pattern in found for sign in (1.0, -1.0)]
+        patterns.append(larger[:size, :size])
+    patterns.append(np.ones((size, size)) - 2 * np.eye(size))
+    return [sign * pattern for pattern in patterns for sign in (1.0, -1.0)]
 
 
 def block_sizes(sparsity: int) -> list[int]:

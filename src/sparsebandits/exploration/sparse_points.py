@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.linalg
 
-from sparsebandits.action_sets import FiniteSet
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.exploration.base import listed
 from sparsebandits.exploration.matrix import MatrixBasis
@@ -13,26 +13,30 @@ _SWEEPS = 10
 _SMALLEST_GAIN = 1e-9
 
 
-def from_points(action_set: FiniteSet, sparsity: int, name: str) -> MatrixBasis:
+def from_points(action_set: ActionSet, points: FloatArray, name: str) -> MatrixBasis:
     """Choose d independent H-sparse points; a finite set has no others, whatever the basis name.
 
     Pivoted QR takes, again and again, the point that is furthest from the span of those taken.
     For ``designed`` the choice is then improved: each action is replaced by the point that makes
     tr(B^-1) smallest, while that falls.
+
+    Parameters
+    ----------
+    points : (n, dim)
+        The H-sparse points of the set.
     """
-    points = action_set.points[action_set.sparse_points(sparsity)]
-    chosen = _independent(action_set, sparsity, points)
+    chosen = _independent(action_set, points)
     rows = points[chosen]
     return MatrixBasis(_exchanged(rows, points) if name == "designed" else rows, name)
 
 
-def _independent(action_set: FiniteSet, sparsity: int, points: FloatArray) -> list[int]:
+def _independent(action_set: ActionSet, points: FloatArray) -> list[int]:
     dim = action_set.dim
     unused = np.flatnonzero(~(points != 0).any(axis=0))
     if unused.size:
         raise CompositionError(
-            f"No basis: the {len(points)} points of {action_set!r} with at most {sparsity} "
-            f"non-zeros never use coordinates {listed(unused)}. Add points that do, or raise the "
+            f"No basis: the {len(points)} points of {action_set!r} that are sparse enough "
+            f"never use coordinates {listed(unused)}. Add points that do, or raise the "
             "sparsity."
         )
     r, order = scipy.linalg.qr(points.T, mode="r", pivoting=True)
@@ -40,8 +44,8 @@ def _independent(action_set: FiniteSet, sparsity: int, points: FloatArray) -> li
     rank = int(np.count_nonzero(pivots > dim * np.finfo(np.float64).eps * pivots[0]))
     if rank < dim:
         raise CompositionError(
-            f"No basis: the {len(points)} points of {action_set!r} with at most {sparsity} "
-            f"non-zeros span only {rank} of {dim} dimensions. Add points, or raise the sparsity."
+            f"No basis: the {len(points)} points of {action_set!r} that are sparse enough "
+            f"span only {rank} of {dim} dimensions. Add points, or raise the sparsity."
         )
     return sorted(int(i) for i in order[:dim])
 

@@ -1,17 +1,15 @@
 """The table of bases, and how one is made from a name, a matrix or a file."""
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, FiniteSet
-from sparsebandits.descriptions import as_fields, build_from
+from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.exploration.axes import boundary, standard
 from sparsebandits.exploration.base import Basis, refuse_restricted
 from sparsebandits.exploration.block import BlockBasis
-from sparsebandits.exploration.designed import designed
+from sparsebandits.exploration.designed import designed_basis
 from sparsebandits.exploration.diagonal import DiagonalBasis
 from sparsebandits.exploration.matrix import MatrixBasis
 from sparsebandits.exploration.orthogonal import block_gaussian, block_uniform
@@ -33,13 +31,7 @@ BASES: dict[str, BasisBuilder] = {
     "boundary": boundary,
     "block-gaussian": block_gaussian,
     "block-uniform": block_uniform,
-    "designed": designed,
-}
-
-_REPRESENTATIONS: dict[str, type[DiagonalBasis] | type[BlockBasis] | type[MatrixBasis]] = {
-    DiagonalBasis.kind: DiagonalBasis,
-    BlockBasis.kind: BlockBasis,
-    MatrixBasis.kind: MatrixBasis,
+    "designed": designed_basis,
 }
 
 
@@ -73,15 +65,15 @@ def make_basis(
     """
     limit = as_sparsity(sparsity, action_set.dim)
     if isinstance(basis, str):
-        made = _named(basis, action_set, limit, rng)
+        actions = _named(basis, action_set, limit, rng)
     elif isinstance(basis, Basis):
-        made = basis
+        actions = basis
     else:
         rows = as_array("basis", basis, ndim=2)
         is_diagonal = rows.shape[0] == rows.shape[1] and not (rows - np.diag(np.diag(rows))).any()
-        made = DiagonalBasis(np.diag(rows), "own") if is_diagonal else MatrixBasis(rows, "own")
-    made.check(action_set, limit)
-    return made
+        actions = DiagonalBasis(np.diag(rows), "own") if is_diagonal else MatrixBasis(rows, "own")
+    actions.check(action_set, limit)
+    return actions
 
 
 def _named(
@@ -94,8 +86,8 @@ def _named(
         )
     generator = None if rng is None else _as_generator(rng)
     refuse_restricted(action_set)
-    if isinstance(action_set, FiniteSet):
-        return from_points(action_set, sparsity, name)
+    if isinstance(action_set.form, Points):
+        return from_points(action_set, action_set.form.sparse(sparsity), name)
     return BASES[name](action_set, sparsity, generator)
 
 
@@ -109,13 +101,8 @@ def _as_generator(rng: Any) -> np.random.Generator:
     return np.random.default_rng(rng)
 
 
-def basis_from_dict(data: Mapping[str, Any]) -> Basis:
-    """Build the basis that `Basis.to_dict` described, bit for bit.
-
-    Examples
-    --------
-    >>> from sparsebandits.exploration import basis_from_dict
-    >>> basis_from_dict({"kind": "diagonal", "name": "mine", "scales": [1.0, 2.0]})
-    DiagonalBasis('mine', dim=2, sparsity=1, lambda_0=1)
-    """
-    return build_from("A basis", _REPRESENTATIONS, as_fields("A basis", data))
+Basis.kinds = {
+    DiagonalBasis.kind: DiagonalBasis,
+    BlockBasis.kind: BlockBasis,
+    MatrixBasis.kind: MatrixBasis,
+}

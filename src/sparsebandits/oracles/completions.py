@@ -68,14 +68,14 @@ def best_completions(
     n, f = thetas.shape
     if size <= 2:
         return best_last(matrices, thetas, values, size)
-    found: list[tuple[IntArray, FloatArray]] = []
+    candidates: list[tuple[IntArray, FloatArray]] = []
     if math.comb(f - 3, size - 3) * n * f * f > STORED_ENTRIES and size > 3:
         for pivot in range(f - size + 1):
             left = _eliminate(matrices, thetas, values, pivot)
             rows, gains = best_completions(*left, size - 1)
             rows[:, 1:] += pivot + 1
-            found.append((np.insert(rows, 1, pivot, axis=1), gains))
-        return _best_two(found)
+            candidates.append((np.insert(rows, 1, pivot, axis=1), gains))
+        return _best_two(candidates)
     prefixes = np.empty((1, 0), dtype=np.intp)
     for length in range(1, size - 1):
         stop = f - (size - length)
@@ -91,18 +91,18 @@ def best_completions(
                 prefix, problem = np.divmod(last[:, 0], n)
                 head = np.column_stack([problem, prefixes[prefix]])
                 rows = np.insert(last[:, 1:] + pivot + 1, 0, pivot, axis=1)
-                found.append((np.concatenate([head, rows], axis=1), gains))
+                candidates.append((np.concatenate([head, rows], axis=1), gains))
                 continue
             next_matrices[new, pivot + 1 :, pivot + 1 :] = left[0]
             next_thetas[new, pivot + 1 :], next_values[new] = left[1], left[2]
             next_prefixes[start : start + parents, :-1] = prefixes[:parents]
             next_prefixes[start : start + parents, -1] = pivot
         matrices, thetas, values, prefixes = next_matrices, next_thetas, next_values, next_prefixes
-    return _best_two(found)
+    return _best_two(candidates)
 
 
-def _best_two(found: list[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
-    rows = np.concatenate([rows for rows, _ in found])
-    gains = np.concatenate([gains for _, gains in found])
+def _best_two(candidates: list[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
+    rows = np.concatenate([rows for rows, _ in candidates])
+    gains = np.concatenate([gains for _, gains in candidates])
     best = np.argsort(-gains, kind="stable")[:2]
     return rows[best], gains[best]

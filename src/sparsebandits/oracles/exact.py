@@ -1,21 +1,19 @@
-"""The exact oracle: which search proves the best support of each kind of set."""
+"""The exact oracle: each form of a set has a search that proves the best support."""
 
 import itertools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets import ActionSet, Inequalities, Points, QuadraticForm, Spending
 from sparsebandits.errors import CompositionError
 from sparsebandits.oracles.knapsack import best_spend
 from sparsebandits.oracles.mixed_integer import sparse_mixed_integer
 from sparsebandits.oracles.solution import BatchSolution
 from sparsebandits.oracles.subset_table import best_subsets, tabulate
-from sparsebandits.oracles.swap import swap
-from sparsebandits.oracles.top_h import top_h
+from sparsebandits.oracles.swap import solve_swap
+from sparsebandits.oracles.top_h import solve_top_h
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 ENUMERABLE_SUPPORTS = 20_000
@@ -33,21 +31,17 @@ _EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
-class Search:
-    """What one search found for one theta."""
+class BestSupport:
+    """What a search proved for one theta."""
 
     support: tuple[int, ...]
     upper_bound: float
-    proven: bool
+    proven: bool = True
     runner_up: float = math.nan
     """The best value on supports that do not contain `support`; nan if not looked for."""
 
 
-Solver = Callable[[Any, FloatArray, int, float | None, bool], list[Search]]
-"""Takes rows of theta, (n, dim), and finds an answer for each of them."""
-
-
-def exact(
+def solve_exact(
     action_set: ActionSet,
     theta: FloatArray,
     sparsity: int,
@@ -57,28 +51,27 @@ def exact(
 ) -> BatchSolution:
     """Prove the best support, or stop at `time_limit` seconds per theta with what is known then.
 
-    Closed form where sorting is exact; branch and bound or enumeration on the ellipsoid
-    (`best_subset`), with a table kept for the next theta (`subset_table`); a branch and bound on
-    budgets (`knapsack`), which stops unproven after 20,000 nodes; on polytopes a linear program
-    per support while there are at most 5,000, side by side, else a mixed-integer program; a
-    scan on finite sets; enumeration on anything else while there are at most 20,000 supports.
+    Closed form where sorting is exact. Elsewhere the form in which the set is written down has a
+    search: for a quadratic form branch and bound or enumeration (`subset_search`), with a table
+    kept for the next theta (`subset_table`); for a spending a branch and bound (`knapsack`), which
+    stops unproven after 20,000 nodes; for inequalities a linear program per support while there
+    are at most 5,000, side by side, else a mixed-integer program; for points a scan. A set of
+    no known form is enumerated while it has at most 20,000 supports.
 
     Parameters
     ----------
     theta : (n, dim)
     """
-    if action_set.is_sortable:
-        sorted_answer = top_h(action_set, theta, sparsity)
-        return BatchSolution(**{**vars(sorted_answer), "method": "exact"})
-    solve = SOLVERS[action_set.exact_form]
-    found = solve(action_set, theta, sparsity, time_limit, runner_up)
+    if action_set.sorting is not None:
+        return replace(solve_top_h(action_set, theta, sparsity), method="exact")
+    best = _prove(action_set, theta, sparsity, time_limit, runner_up)
     supports = np.full((theta.shape[0], sparsity), -1, dtype=np.intp)
-    for row, search in enumerate(found):
-        supports[row, : len(search.support)] = search.support
+    for row, proof in enumerate(best):
+        supports[row, : len(proof.support)] = proof.support
     actions, values = action_set.respond_on(theta, supports)
-    proven = np.array([search.proven for search in found], dtype=np.bool_)
-    bounds = np.array([search.upper_bound for search in found])
-    gaps = np.maximum(values - np.array([search.runner_up for search in found]), 0.0)
+    proven = np.array([proof.proven for proof in best], dtype=np.bool_)
+    bounds = np.array([proof.upper_bound for proof in best])
+    gaps = np.maximum(values - np.array([proof.runner_up for proof in best]), 0.0)
     if sparsity >= np.count_nonzero(action_set.available):
         gaps = np.full(theta.shape[0], np.inf)
     return BatchSolution(
@@ -96,66 +89,97 @@ def exact(
 def is_cheap(action_set: ActionSet, sparsity: int) -> bool:
     """Whether ``method="auto"`` goes for the exact oracle: see `sparse_argmax`."""
     usable = int(np.count_nonzero(action_set.available))
-    if action_set.exact_form in ("finite", "budget"):
-        return True
     size = min(sparsity, usable)
-    if action_set.exact_form == "linear":
-        return math.comb(usable, size) <= ENUMERABLE_PROGRAMS
-    return math.comb(usable, size) <= ENUMERABLE_SUPPORTS
+    match action_set.form:
+        case Points() | Spending():
+            return True
+        case Inequalities():
+            return math.comb(usable, size) <= ENUMERABLE_PROGRAMS
+        case _:
+            return math.comb(usable, size) <= ENUMERABLE_SUPPORTS
 
 
-def _quadratic(
-    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-) -> list[Search]:
+def _prove(
+    action_set: ActionSet,
+    theta: FloatArray,
+    sparsity: int,
+    time_limit: float | None,
+    runner_up: bool,
+) -> list[BestSupport]:
+    """Answer every row of theta by the search for the form of the set."""
     usable = np.flatnonzero(action_set.available)
     size = min(sparsity, usable.size)
-    matrix = action_set.matrix[np.ix_(usable, usable)]
+    count = math.comb(usable.size, size)
+    match action_set.form:
+        case QuadraticForm() as form:
+            return _subsets(action_set, form, theta, size, time_limit, runner_up)
+        case Spending() as form:
+            return _spending(form, theta, sparsity, time_limit, runner_up)
+        case Points() as form:
+            return [_scan(form.sparse(sparsity), row) for row in theta]
+        case Inequalities() as form:
+            if count > ENUMERABLE_PROGRAMS:
+                return [
+                    _mixed_integer(action_set, form, row, sparsity, time_limit, runner_up)
+                    for row in theta
+                ]
+            supports = _all_supports(usable, size)
+            together = max(1, _PROGRAMS_TOGETHER // count)
+            return [
+                best
+                for first in range(0, theta.shape[0], together)
+                for best in _try_all(
+                    action_set, form, theta[first : first + together], supports, runner_up
+                )
+            ]
+        case None:
+            if count > ENUMERABLE_SUPPORTS:
+                raise CompositionError(
+                    f"No exact oracle is known for {action_set!r}, and its {count} supports are "
+                    "too many to try. Use method='swap' or 'greedy'."
+                )
+            supports = _all_supports(usable, size)
+            return [_enumerate(action_set, row, supports) for row in theta]
+
+
+def _all_supports(usable: IntArray, size: int) -> IntArray:
+    """List the supports of `size` usable coordinates, (s, size)."""
+    chosen = itertools.chain.from_iterable(itertools.combinations(usable.tolist(), size))
+    return np.fromiter(chosen, dtype=np.intp).reshape(-1, size)
+
+
+def _subsets(
+    action_set: ActionSet,
+    form: QuadraticForm,
+    theta: FloatArray,
+    size: int,
+    time_limit: float | None,
+    runner_up: bool,
+) -> list[BestSupport]:
+    usable = np.flatnonzero(action_set.available)
+    matrix = form.matrix[np.ix_(usable, usable)]
+    table = action_set.remember(("subset table", size), lambda: tabulate(matrix, size))
     searches = best_subsets(
-        matrix,
-        theta[:, usable],
-        size,
-        action_set.remember(("subset table", size), lambda: tabulate(matrix, size)),
-        time_limit=time_limit,
-        runner_up=runner_up,
+        matrix, theta[:, usable], size, table, time_limit=time_limit, runner_up=runner_up
     )
     return [
-        Search(
-            support=tuple(usable[list(found.support)].tolist()),
-            upper_bound=math.sqrt(found.squared_bound),
-            proven=found.proven,
-            runner_up=math.sqrt(found.runner_up_squared_value),
+        BestSupport(
+            support=tuple(usable[list(best.support)].tolist()),
+            upper_bound=math.sqrt(best.squared_bound),
+            proven=best.proven,
+            runner_up=math.sqrt(best.runner_up_squared_value),
         )
-        for found in searches
-    ]
-
-
-def _row_by_row(solve: Callable[[Any, FloatArray, int, float | None, bool], Search]) -> Solver:
-    def solve_rows(
-        action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-    ) -> list[Search]:
-        return [solve(action_set, row, sparsity, time_limit, runner_up) for row in theta]
-
-    return solve_rows
-
-
-def _linear(
-    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-) -> list[Search]:
-    usable = np.flatnonzero(action_set.available)
-    if math.comb(usable.size, min(sparsity, usable.size)) > ENUMERABLE_PROGRAMS:
-        return [_mixed_integer(action_set, row, sparsity, time_limit, runner_up) for row in theta]
-    supports = _all_supports(usable, sparsity)
-    together = max(1, _PROGRAMS_TOGETHER // supports.shape[0])
-    return [
-        search
-        for first in range(0, theta.shape[0], together)
-        for search in _try_all(action_set, theta[first : first + together], supports, runner_up)
+        for best in searches
     ]
 
 
 def _try_all(
-    action_set: Any, theta: FloatArray, supports: IntArray, runner_up: bool
-) -> list[Search]:
+    action_set: ActionSet,
+    form: Inequalities,
+    theta: FloatArray,
+    supports: IntArray,
+    runner_up: bool,
+) -> list[BestSupport]:
     """Respond on every support, (s, H), that may be best; for a runner-up, on every one.
 
     The coordinates' own bounds limit the value on a support. The supports of the largest limits are
@@ -169,7 +193,7 @@ def _try_all(
         rows, places = np.nonzero(tried)
         values[tried] = action_set.respond_on(theta[rows], supports[places])[1]
 
-    lower, upper = action_set.coordinate_bounds
+    lower, upper = form.coordinate_bounds
     limits = np.maximum(theta * lower, theta * upper)[:, supports].sum(axis=2)
     place = max(count - _FIRST, 0)
     level = np.partition(limits, place, axis=1)[:, place]
@@ -180,108 +204,72 @@ def _try_all(
     # Supports that share their best vertex differ by rounding: the first of them counts.
     best = (values >= values.max(axis=1, keepdims=True) * (1.0 - _EQUAL)).argmax(axis=1)
     actions = np.abs(action_set.respond_on(theta, supports[best])[0])
-    found = []
+    answers = []
     for row, action in enumerate(actions):
         used = np.flatnonzero(action > _EQUAL * action.max())
         runner = math.nan
         if runner_up:
             others = np.isin(supports, used).sum(axis=1) < used.size
             runner = float(values[row, others].max(initial=-np.inf))
-        found.append(Search(tuple(used.tolist()), float(values[row, best[row]]), True, runner))
-    return found
+        value = float(values[row, best[row]])
+        answers.append(BestSupport(tuple(used.tolist()), value, True, runner))
+    return answers
 
 
 def _mixed_integer(
-    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-) -> Search:
-    lower, upper = action_set.coordinate_bounds
-    matrix, bounds = action_set.linear_constraints()
-    found = sparse_mixed_integer(
-        matrix,
-        bounds,
+    action_set: ActionSet,
+    form: Inequalities,
+    theta: FloatArray,
+    sparsity: int,
+    time_limit: float | None,
+    runner_up: bool,
+) -> BestSupport:
+    best = sparse_mixed_integer(
+        form.program,
         theta,
         sparsity,
-        lower,
-        upper,
+        *form.coordinate_bounds,
         available=action_set.available,
         time_limit=time_limit,
-        incumbent=swap(action_set, theta[None, :], sparsity).actions[0],
+        incumbent=solve_swap(action_set, theta[None, :], sparsity).actions[0],
         runner_up=runner_up,
     )
-    return Search(found.support, found.upper_bound, found.proven, found.runner_up_value)
+    return BestSupport(best.support, best.upper_bound, best.proven, best.runner_up_value)
 
 
-def _budget(
-    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-) -> list[Search]:
-    upper = np.where(action_set.available, action_set.upper, 0.0)
+def _spending(
+    form: Spending, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
+) -> list[BestSupport]:
     # Half of the time is for the runners-up.
     seconds = math.inf if time_limit is None else theta.shape[0] * time_limit / (1 + runner_up)
-    best = best_spend(theta, upper, action_set.total, sparsity, seconds=seconds)
+    best = best_spend(theta, form.upper, form.total, sparsity, seconds=seconds)
     runners = np.full(theta.shape[0], math.nan)
     if runner_up:
         # A support that does not contain the best one lacks one of its coordinates.
         rows, lacking = np.nonzero(best.supports & best.proven[:, None])
         others = theta[rows]
         others[np.arange(rows.size), lacking] = 0.0
-        second = best_spend(others, upper, action_set.total, sparsity, seconds=seconds)
+        second = best_spend(others, form.upper, form.total, sparsity, seconds=seconds)
         runners[best.proven] = -math.inf
         np.maximum.at(runners, rows, second.bounds)
         runners[rows[~second.proven]] = math.nan
-    return [
-        Search(tuple(np.flatnonzero(support).tolist()), bound, proven, runner)
-        for support, bound, proven, runner in zip(
-            best.supports,
-            best.bounds.tolist(),
-            best.proven.tolist(),
-            runners.tolist(),
-            strict=True,
-        )
-    ]
+    supports = [tuple(np.flatnonzero(support).tolist()) for support in best.supports]
+    columns = (supports, best.bounds.tolist(), best.proven.tolist(), runners.tolist())
+    return [BestSupport(*row) for row in zip(*columns, strict=True)]
 
 
-def _finite(
-    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-) -> Search:
-    points = action_set.points[action_set.sparse_points(sparsity)]
+def _scan(points: FloatArray, theta: FloatArray) -> BestSupport:
     values = points @ theta
     best = int(values.argmax())
     support = np.flatnonzero(points[best])
-    if support.size:
-        others = values[(points[:, support] == 0).any(axis=1)]
-        return Search(tuple(support.tolist()), float(values[best]), True, float(others.max()))
-    return Search((), float(values[best]), True)
+    others = values[(points[:, support] == 0).any(axis=1)]
+    runner = float(others.max()) if support.size else math.nan
+    return BestSupport(tuple(support.tolist()), float(values[best]), runner_up=runner)
 
 
-def _enumerate(
-    action_set: Any, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-) -> Search:
-    usable = np.flatnonzero(action_set.available)
-    size = min(sparsity, usable.size)
-    if math.comb(usable.size, size) > ENUMERABLE_SUPPORTS:
-        raise CompositionError(
-            f"No exact oracle is known for {action_set!r}, and its {math.comb(usable.size, size)} "
-            "supports are too many to try. Use method='swap' or 'greedy'."
-        )
-    supports = _all_supports(usable, size)
+def _enumerate(action_set: ActionSet, theta: FloatArray, supports: IntArray) -> BestSupport:
     rows = np.repeat(theta[None, :], supports.shape[0], axis=0)
     values = action_set.respond_on(rows, supports)[1]
     best = int(values.argmax())
     runner = float(np.delete(values, best).max()) if values.size > 1 else math.nan
-    return Search(tuple(supports[best].tolist()), float(values[best]), True, runner)
-
-
-def _all_supports(usable: IntArray, sparsity: int) -> IntArray:
-    """List the supports of H usable coordinates, or of all where there are fewer, (s, H)."""
-    size = min(sparsity, usable.size)
-    chosen = itertools.chain.from_iterable(itertools.combinations(usable.tolist(), size))
-    return np.fromiter(chosen, dtype=np.intp).reshape(-1, size)
-
-
-SOLVERS: dict[str, Solver] = {
-    "quadratic": _quadratic,
-    "linear": _linear,
-    "budget": _budget,
-    "finite": _row_by_row(_finite),
-    "other": _row_by_row(_enumerate),
-}
+    return BestSupport(tuple(supports[best].tolist()), float(values[best]), runner_up=runner)

@@ -7,7 +7,7 @@ from sparsebandits.oracles.solution import BatchSolution, ascending
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 
-def greedy(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
+def solve_greedy(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
     """Add the coordinate with the largest marginal gain, H times (`alg:adaptive_general_PEE`).
 
     The lowest index wins a tie. A pick that gains nothing changes nothing: the support stops
@@ -36,12 +36,12 @@ def greedy_picks(
         _pick_one(marginals, picks[0, :steps], best[0], second[0])
     else:
         _pick_all(marginals, picks[:, :steps], best, second)
-    made = picks[:, :steps] >= 0
-    best *= made
+    picked = picks[:, :steps] >= 0
+    best *= picked
     # Lines 8 and 11: rho_k(v; theta) of the best and the second, and delta_k.
     delta = marginals.gains(best, best) - marginals.gains(best, second)
     step_gaps = np.full((n, sparsity), np.inf)
-    step_gaps[:, :steps] = np.where(made, delta, np.inf)
+    step_gaps[:, :steps] = np.where(picked, delta, np.inf)
     if steps == usable:
         step_gaps[:, steps - 1] = np.inf  # the last coordinate has no rival
     return picks, step_gaps
@@ -115,7 +115,7 @@ def certify(
     action_set: ActionSet, theta: FloatArray, values: FloatArray
 ) -> tuple[FloatArray, BoolArray]:
     """Bound the optimum by the value without a sparsity constraint; exact where it is attained."""
-    if action_set.is_sortable:
+    if action_set.sorting is not None:
         return values, np.ones(values.shape, dtype=np.bool_)
     dense = action_set.unconstrained_values(theta)
     attained = dense <= values * (1 + 1e-12)

@@ -65,8 +65,8 @@ def best_spend(
 
     Examples
     --------
-    >>> found = best_spend(np.array([[3.0, 2.0, 1.9]]), np.array([0.1, 0.2, 1.0]), 1.0, 1)
-    >>> found.supports.tolist(), found.proven.tolist()
+    >>> spend = best_spend(np.array([[3.0, 2.0, 1.9]]), np.array([0.1, 0.2, 1.0]), 1.0, 1)
+    >>> spend.supports.tolist(), spend.proven.tolist()
     ([[False, False, True]], [True])
     """
     deadline = time.monotonic() + seconds
@@ -202,15 +202,15 @@ def _relax(worth: FloatArray, caps: FloatArray, state: StateArray, sparsity: int
         high_spend, high_earn, low_spend, low_earn = lines[:, open_nodes]
         trial = (high_earn - low_earn) / (high_spend - low_spend)
         expected = trial * (1.0 - high_spend) + high_earn
-        found = _priced(worth[open_nodes], caps, state[open_nodes], sparsity, trial)
-        better = found[1] < bound[open_nodes]
+        priced = _priced(worth[open_nodes], caps, state[open_nodes], sparsity, trial)
+        better = priced[1] < bound[open_nodes]
         at = open_nodes[better]
-        price[at], bound[at], score[at] = trial[better], found[1][better], found[0][better]
-        over = found[3] > 1.0
-        dear[open_nodes[over]], cheap[open_nodes[~over]] = found[2][over], found[2][~over]
-        lines[:2, open_nodes[over]] = found[3][over], found[4][over]
-        lines[2:, open_nodes[~over]] = found[3][~over], found[4][~over]
-        open_nodes = open_nodes[found[1] > expected * (1.0 + _ROUNDING)]
+        price[at], bound[at], score[at] = trial[better], priced[1][better], priced[0][better]
+        over = priced[3] > 1.0
+        dear[open_nodes[over]], cheap[open_nodes[~over]] = priced[2][over], priced[2][~over]
+        lines[:2, open_nodes[over]] = priced[3][over], priced[4][over]
+        lines[2:, open_nodes[~over]] = priced[3][~over], priced[4][~over]
+        open_nodes = open_nodes[priced[1] > expected * (1.0 + _ROUNDING)]
     free = np.where(state == _FREE, score, -np.inf)
     places = sparsity - (state == _IN).sum(axis=1)
     ranked = np.sort(free, axis=1)[:, ::-1]

@@ -20,19 +20,17 @@ from sparsebandits.action_sets.highs import (
     MAXIMIZE,
     load_highs,
     new_solver,
-    power_of_two,
     run_solver,
 )
 from sparsebandits.action_sets.linear_program import LinearProgram
-from sparsebandits.errors import InvalidValueError, SolverError
+from sparsebandits.action_sets.scaling import power_of_two
+from sparsebandits.errors import SolverError
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 # Entries of a polished action this small, relative to the coordinate's range, are rounding.
 _ROUNDING = 1e-12
 # A proof must close the gap between the bound and the polished value to this relative accuracy.
 _PROOF = 1e-7
-# What a given incumbent may violate, relative to the size of a row.
-_INCUMBENT = 1e-7
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,7 @@ class MixedIntegerSolution:
 
 
 def sparse_mixed_integer(
-    matrix: FloatArray,
-    bounds: FloatArray,
+    program: LinearProgram,
     theta: FloatArray,
     sparsity: int,
     lower: FloatArray,
@@ -85,10 +82,8 @@ def sparse_mixed_integer(
 
     Parameters
     ----------
-    matrix : (rows, dim) array
-        ``G``.
-    bounds : (rows,) array
-        ``g >= 0``.
+    program : LinearProgram
+        Over ``{x : G x <= g}``, with ``g >= 0``.
     theta : (dim,) array
         The objective.
     sparsity : int
@@ -107,20 +102,21 @@ def sparse_mixed_integer(
     Examples
     --------
     >>> import numpy as np
-    >>> cube = np.vstack([np.eye(3), -np.eye(3)])
     >>> ones = np.ones(3)
+    >>> cube = LinearProgram(np.vstack([np.eye(3), -np.eye(3)]), np.ones(6))
     >>> solution = sparse_mixed_integer(
-    ...     cube, np.ones(6), np.array([1.0, -3.0, 2.0]), 2, -ones, ones, available=ones > 0
+    ...     cube, np.array([1.0, -3.0, 2.0]), 2, -ones, ones, available=ones > 0
     ... )
     >>> solution.support, solution.value
     ((1, 2), 5.0)
 
     """
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    problem = _Problem.build(matrix, bounds, theta, sparsity, lower, upper, available)
+    problem = _Problem.build(program, theta, sparsity, lower, upper, available)
     supports: list[IntArray] = []
     if incumbent is not None:
-        supports.append(problem.checked_support(incumbent, available))
+        # Coordinates that cannot matter can be left out without loss.
+        supports.append(np.intersect1d(np.flatnonzero(incumbent), problem.relevant))
     first = problem.solve(supports, deadline)
     second = float("nan")
     if runner_up and first.proven:
@@ -134,55 +130,31 @@ def sparse_mixed_integer(
 class _Problem:
     """The program on the coordinates that can matter, ``relevant``; the others stay 0."""
 
-    matrix: FloatArray
-    bounds: FloatArray
+    program: LinearProgram
     theta: FloatArray
     sparsity: int
     lower: FloatArray
     upper: FloatArray
     relevant: IntArray
-    program: LinearProgram
 
     @classmethod
     def build(
         cls,
-        matrix: FloatArray,
-        bounds: FloatArray,
+        program: LinearProgram,
         theta: FloatArray,
         sparsity: int,
         lower: FloatArray,
         upper: FloatArray,
         available: BoolArray,
     ) -> _Problem:
-        if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-            raise InvalidValueError(
-                "The coordinate bounds must be finite, and an infinite or missing one was given; "
-                "pass those of LinearProgram.coordinate_bounds over a bounded polytope."
-            )
         low, high = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
         # Moving x_i towards 0 keeps every row with no other coordinate, since g >= 0. If it also
         # keeps the shared rows and the value, that side of 0 is never needed.
-        shared = matrix[np.count_nonzero(matrix, axis=1) > 1]
+        shared = program.matrix[np.count_nonzero(program.matrix, axis=1) > 1]
         high = np.where((theta <= 0.0) & np.all(shared >= 0.0, axis=0), 0.0, high)
         low = np.where((theta >= 0.0) & np.all(shared <= 0.0, axis=0), 0.0, low)
         relevant = np.flatnonzero(available & (low < high))
-        program = LinearProgram(matrix, bounds)
-        return cls(matrix, bounds, theta, sparsity, low, high, relevant, program)
-
-    def checked_support(self, incumbent: FloatArray, available: BoolArray) -> IntArray:
-        """Return the support of an incumbent, which must be a sparse action."""
-        support = np.flatnonzero(incumbent)
-        violation = self.matrix @ incumbent - self.bounds
-        size = np.abs(self.matrix) @ np.abs(incumbent) + self.bounds
-        feasible = bool(np.all(violation <= _INCUMBENT * size))
-        if support.size > self.sparsity or not feasible or not available[support].all():
-            raise InvalidValueError(
-                f"The incumbent must satisfy G x <= g with at most {self.sparsity} non-zeros, all "
-                f"of them available; the one given uses {support.tolist()} and exceeds a row by "
-                f"{max(float(np.max(violation)), 0.0):.3g}; pass an action of the set, or none."
-            )
-        # Coordinates that cannot matter can be left out without loss.
-        return np.intersect1d(support, self.relevant)
+        return cls(program, theta, sparsity, low, high, relevant)
 
     def solve(
         self, supports: Sequence[IntArray], deadline: float, excluded: Sequence[int] = ()
@@ -242,7 +214,7 @@ class _ScaledProgram:
         objective = problem.theta[self.relevant] * self.unit
         self.value_unit = float(power_of_two(np.max(np.abs(objective))))
 
-        rows = problem.matrix[:, self.relevant] * self.unit
+        rows = problem.program.matrix[:, self.relevant] * self.unit
         scale = power_of_two(np.max(np.abs(rows), axis=1))
         no_good = np.isin(self.relevant, excluded).astype(np.float64)
         zero, switch = np.zeros((1, size)), np.eye(size)
@@ -252,7 +224,7 @@ class _ScaledProgram:
             np.hstack([-switch, np.diag(low)]),
             np.hstack([zero, np.ones((1, size))]),
         ]
-        limits = [problem.bounds / scale, np.zeros(2 * size), np.array([problem.sparsity])]
+        limits = [problem.program.bounds / scale, np.zeros(2 * size), np.array([problem.sparsity])]
         if excluded:
             blocks.append(np.hstack([zero, no_good[None, :]]))
             limits.append(np.array([len(excluded) - 1.0]))

@@ -1,6 +1,6 @@
 """What a sparse oracle answers: the action, and how sure that is."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -75,15 +75,19 @@ class BatchSolution:
 
     def reshape(self, leading: tuple[int, ...]) -> "BatchSolution":
         """Give the rows the leading shape of the theta they answer."""
-        return BatchSolution(
-            supports=self.supports.reshape(*leading, -1),
-            actions=self.actions.reshape(*leading, -1),
-            values=self.values.reshape(leading),
-            gaps=self.gaps.reshape(leading),
-            step_gaps=self.step_gaps.reshape(*leading, -1),
-            is_exact=self.is_exact.reshape(leading),
-            upper_bounds=self.upper_bounds.reshape(leading),
-            method=self.method,
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        return replace(
+            self, **{name: a.reshape(*leading, *a.shape[1:]) for name, a in arrays.items()}
+        )
+
+    def scaled(self, scales: FloatArray) -> "BatchSolution":
+        """Give the answers to rows of theta that are this many times as large, (n, 1)."""
+        return replace(
+            self,
+            values=self.values * scales[:, 0],
+            gaps=self.gaps * scales[:, 0],
+            step_gaps=self.step_gaps * scales,
+            upper_bounds=self.upper_bounds * scales[:, 0],
         )
 
     def row(self, index: int) -> Solution:
@@ -102,15 +106,14 @@ class BatchSolution:
         )
 
 
+_ARRAYS = [field.name for field in fields(BatchSolution) if field.name != "method"]
+
+
 def join(parts: list[BatchSolution]) -> BatchSolution:
     """Put the answers to blocks of rows together."""
     if len(parts) == 1:
         return parts[0]
-    arrays = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(BatchSolution)
-        if field.name != "method"
-    }
+    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
     return BatchSolution(**arrays, method=parts[0].method)
 
 

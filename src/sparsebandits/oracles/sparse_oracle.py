@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
-from sparsebandits.oracles.solution import Solution
-from sparsebandits.oracles.sparse_argmax import (
-    METHODS,
+from sparsebandits.oracles.argmax import (
+    ORACLES,
     choose_supports,
     sparse_argmax,
     sparse_argmax_batch,
 )
+from sparsebandits.oracles.solution import Solution
 from sparsebandits.validation import FloatArray, IntArray, as_choice
 
 
@@ -39,11 +39,11 @@ class SparseOracle:
     method: str = "auto"
 
     def __post_init__(self) -> None:
-        as_choice("oracle", self.method, METHODS)
+        as_choice("oracle", self.method, ORACLES)
 
     def check(self, current: ActionSet) -> None:
         """Refuse a set that the method does not cover."""
-        if self.method == "top-h" and not current.is_sortable:
+        if self.method == "top-h" and current.sorting is None:
             raise CompositionError(
                 f"Sorting is not exact on {current!r}. Use oracle='greedy' or 'exact', such as "
                 "APSEEG or CompactAPSEEG in place of APSEE."

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, Ellipsoid
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.oracles.argmax import sparse_argmax
 from sparsebandits.oracles.solution import padded
-from sparsebandits.oracles.sparse_argmax import sparse_argmax
 from sparsebandits.validation import FloatArray, as_number, as_sparsity, as_theta
 
 _LARGEST_DIM = 14
@@ -35,7 +35,7 @@ def submodularity_ratio(action_set: ActionSet, theta: Any) -> float:
     if usable.size > _LARGEST_DIM:
         raise InvalidValueError(
             f"gamma by its definition needs at most {_LARGEST_DIM} available coordinates, got "
-            f"{usable.size}; use ellipsoid_gamma_bound for an ellipsoid, or restrict the set."
+            f"{usable.size}; use action_set.gamma_bound, or restrict the set."
         )
     values = _values_of_all_supports(action_set, parameter)
     least = 1.0
@@ -59,7 +59,7 @@ def _least_ratio(values: FloatArray, support: int, free: int) -> float:
     """Try every Omega inside the bit mask `free`; sums and unions are built one bit at a time."""
     gained, summed = np.zeros(1), np.zeros(1)
     codes = np.zeros(1, dtype=np.intp)
-    noise = _ROUNDING * (1.0 + abs(float(values[-1])))
+    noise = _ROUNDING * float(values[-1])
     for bit in range(free.bit_length()):
         if free >> bit & 1:
             own = max(float(values[support | 1 << bit] - values[support]), 0.0)
@@ -71,18 +71,6 @@ def _least_ratio(values: FloatArray, support: int, free: int) -> float:
     if not positive.any():
         return 1.0
     return float((summed[positive] / gained[positive]).min())
-
-
-def ellipsoid_gamma_bound(ellipsoid: Ellipsoid) -> float:
-    """Bound gamma from below for every theta: lambda_min of A scaled to a unit diagonal.
-
-    [Das & Kempe 2018, Lemma 13] for the correlation matrix; at least lambda_min(A) / max_i A_ii,
-    and unchanged when A or single coordinates are rescaled.
-    """
-    usable = np.flatnonzero(ellipsoid.available)
-    block = ellipsoid.matrix[np.ix_(usable, usable)]
-    scale = 1.0 / np.sqrt(np.diag(block))
-    return float(np.linalg.eigvalsh(block * scale[:, None] * scale)[0])
 
 
 def approximation_ratio(gamma: float) -> float:

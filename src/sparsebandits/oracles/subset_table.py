@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebandits.oracles.best_subset import (
+from sparsebandits.oracles.subset_search import (
     BestSubset,
     best_subset,
     is_enumerated,
@@ -67,7 +67,7 @@ def best_subsets(
     >>> matrix = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
     >>> table = tabulate(matrix, 2)
     >>> thetas = np.array([[1.0, 0.8, 0.5], [0.0, -2.0, 1.0]])
-    >>> [found.support for found in best_subsets(matrix, thetas, 2, table)]
+    >>> [best.support for best in best_subsets(matrix, thetas, 2, table)]
     [(0, 2), (0, 1)]
     """
     clear = [None] * thetas.shape[0] if table is None else table.solve(thetas, runner_up=runner_up)
@@ -182,7 +182,7 @@ class SubsetTable:
         supports = self._supports(places)
         right = targets[np.arange(n)[:, None, None], supports]
         values = subset_values(self._matrix, right.reshape(-1, width), supports.reshape(-1, width))
-        found: list[BestSubset | None] = [None] * n
+        answers: list[BestSubset | None] = [None] * n
         values = values.reshape(places.shape)
         count = math.comb(thetas.shape[1], width)
         for row in np.flatnonzero(clear).tolist():
@@ -190,14 +190,14 @@ class SubsetTable:
             value = float(values[row, 0]) * unit
             second = float(values[row, 1]) * unit if runner_up else math.nan
             support = tuple(supports[row, 0].tolist())
-            found[row] = BestSubset(support, value, value, True, count, second)
-        return found
+            answers[row] = BestSubset(support, value, value, True, count, second)
+        return answers
 
     def _screen(
         self, targets: FloatArray, runner_up: bool, scratch: list[FloatArray]
     ) -> tuple[IntArray, BoolArray]:
         """Find the places of the best support, or the best two, and whether they are clear."""
-        n, wanted = targets.shape[0], 2 if runner_up else 1
+        n, ranks = targets.shape[0], 2 if runner_up else 1
         products, values = targets, targets**2
         for step in self._steps:
             shape = (n, step.before.size)
@@ -208,12 +208,12 @@ class SubsetTable:
             products, values = grown, total
             scratch = scratch[2:] + scratch[:2]
         lanes = np.arange(n)
-        places, ranked = np.empty((n, wanted), dtype=np.intp), np.empty((n, wanted + 1))
-        for rank in range(wanted):
+        places, ranked = np.empty((n, ranks), dtype=np.intp), np.empty((n, ranks + 1))
+        for rank in range(ranks):
             places[:, rank] = values.argmax(axis=1)
             ranked[:, rank] = values[lanes, places[:, rank]]
             values[lanes, places[:, rank]] = -np.inf
-        ranked[:, wanted] = values.max(axis=1)
+        ranked[:, ranks] = values.max(axis=1)
         distances = ranked[:, :-1] - ranked[:, 1:]
         clear: BoolArray = np.all(distances > self.tolerance * ranked[:, :1], axis=1)
         return places, clear

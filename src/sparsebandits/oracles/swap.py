@@ -1,5 +1,7 @@
 """Greedy, then single exchanges while they gain."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
@@ -11,7 +13,7 @@ _LEAST_GAIN = 1e-10
 """Relative gain below which an exchange is rounding; it also bounds the number of exchanges."""
 
 
-def swap(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
+def solve_swap(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
     """Improve the greedy support by the best exchange of one coordinate, until none gains.
 
     Never worse than greedy. The gap and the step gaps are those of the greedy run it starts from.
@@ -28,13 +30,13 @@ def swap(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSoluti
     supports = answer.supports.copy()
     values = answer.values.copy()
     while open_rows.size:
-        better, found = _best_exchange(action_set, theta[open_rows], supports[open_rows])
-        gained = found > values[open_rows] * (1 + _LEAST_GAIN)
+        better, reached = _best_exchange(action_set, theta[open_rows], supports[open_rows])
+        gained = reached > values[open_rows] * (1 + _LEAST_GAIN)
         open_rows = open_rows[gained]
         supports[open_rows] = better[gained]
-        values[open_rows] = found[gained]
+        values[open_rows] = reached[gained]
     improved = finish(action_set, theta, supports, step_gaps, "swap")
-    return BatchSolution(**{**vars(improved), "gaps": answer.gaps})
+    return replace(improved, gaps=answer.gaps)
 
 
 def _best_exchange(

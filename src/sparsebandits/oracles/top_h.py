@@ -11,7 +11,7 @@ _LONG = 2**15
 _PIECE = 2**9
 
 
-def top_h(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
+def solve_top_h(action_set: ActionSet, theta: FloatArray, sparsity: int) -> BatchSolution:
     """Choose the H coordinates with the largest scores, as `prop:l2_exact_solution` does.
 
     Lines 11-12 of `alg:adaptive_PEE`, without the sort: a partition finds the H-th and (H+1)-th
@@ -40,20 +40,18 @@ def top_h_supports(
     action_set: ActionSet, theta: FloatArray, sparsity: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the supports, (n, H) padded with -1, and the gaps, without the actions."""
-    if not action_set.is_sortable:
+    sorting = action_set.sorting
+    if sorting is None:
         raise CompositionError(
             f"top-h needs a set on which sorting is exact (an lp ball, a box, a diagonal "
             f"ellipsoid); {action_set!r} is not one. Use method='greedy', 'swap' or 'exact'."
         )
-    scores = action_set.scores(theta)
-    if not action_set.is_unrestricted:
-        scores = np.where(action_set.available, scores, -1.0)
     usable = int(np.count_nonzero(action_set.available))
     # On the l1 ball (q = inf) only the largest score counts.
-    wanted = 1 if np.isinf(action_set.score_exponent) else min(sparsity, usable)
-    supports, gaps = _largest(scores, wanted)
-    if sparsity > wanted:
-        empty = np.full((theta.shape[0], sparsity - wanted), -1, dtype=np.intp)
+    count = 1 if np.isinf(sorting.exponent) else min(sparsity, usable)
+    supports, gaps = _largest(sorting.scores(theta), count)
+    if sparsity > count:
+        empty = np.full((theta.shape[0], sparsity - count), -1, dtype=np.intp)
         supports = np.concatenate([supports, empty], axis=1)
     if sparsity >= usable:
         gaps = np.full(theta.shape[0], np.inf)
@@ -66,12 +64,12 @@ def _largest(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
     if dim >= _LONG and count < dim // (4 * _PIECE):
         # Row by row, among the few pieces that can hold them.
         kept = [_contenders(row, count + 1) for row in scores]
-        found = [_among(row[places][None], count) for row, places in zip(scores, kept, strict=True)]
+        parts = [_among(row[places][None], count) for row, places in zip(scores, kept, strict=True)]
         picks = [
             np.where(part[0] < 0, -1, places[part[0]])
-            for part, places in zip(found, kept, strict=True)
+            for part, places in zip(parts, kept, strict=True)
         ]
-        return np.concatenate(picks), np.concatenate([part[1] for part in found])
+        return np.concatenate(picks), np.concatenate([part[1] for part in parts])
     return _among(scores, count)
 
 

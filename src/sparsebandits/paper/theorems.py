@@ -12,7 +12,6 @@ from sparsebandits.theory import (
     regret_adaptive,
     regret_general,
     regret_general_compact,
-    response_lipschitz,
 )
 from sparsebandits.validation import FloatArray
 
@@ -110,7 +109,7 @@ def regret_bound(policy: PhasedPolicy, theta: FloatArray, horizon: int) -> float
             horizon,
             dim=X.dim,
             norm_bound=norm,
-            response_lipschitz=response_lipschitz(X, SPARSITY),
+            response_lipschitz=X.response_lipschitz(SPARSITY),
             theta_norm=theta_norm,
             support_norm=support_norm,
             h_1=h_1,

@@ -54,7 +54,7 @@ class GapTest:
         On another set than X, L is the larger of the two.
         """
         if self.oracle.method == "top-h":
-            weights = self.action_set.score_weights
+            weights = None if self.action_set.sorting is None else self.action_set.sorting.weights
             bound = self.bound.top_h_threshold(cycles, weights)  # lemma:stopping_condition_l2ball
             return np.asarray(self.scale * bound)
         norm = self.norm if current is None else max(self.norm, self._norm_of(current))
@@ -97,9 +97,10 @@ class GapTest:
         short = np.flatnonzero(supports[:, -1] < 0)
         if not short.size:
             return supports, gaps
-        if not self.action_set.is_sortable:
+        sorting = self.action_set.sorting
+        if sorting is None:
             gaps[short] = 0.0
-        elif not np.isinf(self.action_set.score_exponent):
+        elif not np.isinf(sorting.exponent):
             chosen = np.where(supports[short, 0] < 0, np.inf, gaps[short])
-            gaps[short] = np.minimum(chosen, self.action_set.idle_margin(theta[short]))
+            gaps[short] = np.minimum(chosen, sorting.idle_margin(theta[short]))
         return supports, gaps

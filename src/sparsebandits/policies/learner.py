@@ -3,20 +3,19 @@
 import copy
 import math
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, action_set_from_dict
-from sparsebandits.descriptions import as_fields
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.descriptions import Described
 from sparsebandits.errors import (
     CompositionError,
     InvalidTypeError,
     InvalidValueError,
-    SparseBanditsError,
 )
 from sparsebandits.estimation.checks import LARGEST_REWARD, as_reward
 from sparsebandits.oracles import SparseOracle
@@ -27,13 +26,15 @@ from sparsebandits.validation import (
     FloatArray,
     Support,
     as_array,
-    as_choice,
     as_integer,
+    as_number,
     as_sparsity,
     as_theta,
     brief_repr,
     describe,
 )
+
+_SHORTEST = 1.0 / LARGEST_REWARD
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +62,7 @@ class Decision:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Policy(ABC):
+class Policy(Described):
     """A frozen description of how to act; `start` makes a learner that acts.
 
     Parameters
@@ -74,11 +75,7 @@ class Policy(ABC):
         How the best H-sparse action for a theta is found; "auto" is exact where that is cheap.
     """
 
-    kind: ClassVar[str]
-    """The name of the policy in the table, in files and on the command line."""
-
-    table: ClassVar[dict[str, type["Policy"]]] = {}
-    """Every policy by its kind; filled by `policies.table`."""
+    noun: ClassVar[str] = "A policy"
 
     action_set: ActionSet
     sparsity: int
@@ -112,6 +109,12 @@ class Policy(ABC):
                 f"The set of this step must have dim {self.action_set.dim}, got {current.dim}."
             )
         self.sparse_oracle.check(current)
+        reach = np.abs(current.axis_reach())
+        if ((reach > 0) & (reach < _SHORTEST)).any() or (reach >= LARGEST_REWARD).any():
+            raise InvalidValueError(
+                f"{current!r} has actions that are too long or too short to be learned from: along "
+                f"an axis they must reach {_SHORTEST:g} to {LARGEST_REWARD:g}; change the unit."
+            )
 
     @abstractmethod
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:
@@ -145,23 +148,9 @@ class Policy(ABC):
         return {"kind": self.kind, **data, "action_set": self.action_set.to_dict()}
 
     @classmethod
-    def _from_fields(cls, data: dict[str, Any]) -> Self:
+    def _from_fields(cls, *, action_set: Any, **data: Any) -> Self:
         """Build a policy of this kind from what `to_dict` said of it."""
-        return cls(**{**data, "action_set": action_set_from_dict(data["action_set"])})
-
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> "Policy":
-        """Build the policy that `to_dict` described."""
-        given = as_fields("A policy", data)
-        kind = as_choice("kind", given.pop("kind", None), Policy.table)
-        try:
-            return Policy.table[kind]._from_fields(given)
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SparseBanditsError):
-                raise
-            raise InvalidValueError(
-                f"The policy {kind!r} cannot be built from the keys {sorted(given)}: {error}."
-            ) from None
+        return cls(action_set=ActionSet.from_dict(action_set), **data)
 
 
 class ReferencePolicy(Policy):
@@ -399,12 +388,7 @@ def _refuse_too_large(name: str, *arrays: FloatArray) -> None:
 
 
 def _as_float(reward: Any) -> float:
-    """Return a reward as a float; text is refused even where it could be read as a number."""
-    if not isinstance(reward, (str, bytes, bytearray)):
-        try:
-            return float(reward)
-        except OverflowError:
-            return math.inf
-        except (TypeError, ValueError):
-            pass
-    raise InvalidTypeError(f"reward must be a number, got {describe(reward)}.")
+    """Return a reward as a float; a click may be told as True."""
+    if isinstance(reward, (float, bool, np.bool_)):
+        return float(reward)
+    return as_number("reward", reward, allow_infinite=True)

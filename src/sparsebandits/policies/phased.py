@@ -15,7 +15,7 @@ import numpy as np
 
 from sparsebandits.errors import CompositionError, InvalidTypeError
 from sparsebandits.estimation import ConfidenceBound, as_sigma, make_confidence, split_delta
-from sparsebandits.exploration import Basis, basis_from_dict, make_basis
+from sparsebandits.exploration import Basis, make_basis
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_rule import CycleRule
 from sparsebandits.policies.gap_test import GapTest
@@ -63,8 +63,9 @@ class ExploringPolicy(Policy):
         return {**super().to_dict(), "basis": self.exploration.to_dict()}
 
     @classmethod
-    def _from_fields(cls, data: dict[str, Any]) -> Self:
-        return super()._from_fields({**data, "basis": basis_from_dict(data["basis"])})
+    def _from_fields(cls, *, action_set: Any, **data: Any) -> Self:
+        basis = Basis.from_dict(data.pop("basis", None))
+        return super()._from_fields(action_set=action_set, basis=basis, **data)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.descriptions import build_from, nearest
 from sparsebandits.errors import CompositionError, InvalidValueError
-from sparsebandits.exploration import basis_from_dict
+from sparsebandits.exploration import Basis
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.table import POLICIES, REFERENCES
 
@@ -97,7 +97,7 @@ def policy_for(
     if required or ("exploration_steps" in known and "exploration_steps" not in given):
         given.setdefault("horizon", horizon)
     if isinstance(given.get("basis"), Mapping):
-        given["basis"] = basis_from_dict(given["basis"])
+        given["basis"] = Basis.from_dict(given["basis"])
     setting = {"kind": kind, "action_set": action_set, "sparsity": sparsity}
     policy: Policy = build_from("A policy", classes, {**setting, **given})
     return policy

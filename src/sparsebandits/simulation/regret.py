@@ -44,9 +44,8 @@ class Benchmark:
         self, action_set: ActionSet, theta: FloatArray, sparsity: int
     ) -> tuple[FloatArray, BoolArray]:
         """Return the earnings, (n,), and where the benchmark's action is not zero, (n, dim)."""
-        method = "exact" if self.name == "exact" else "greedy"
-        found = sparse_argmax_batch(action_set, theta, sparsity, method)
-        return np.asarray(self.alpha * found.values), np.asarray(found.actions != 0)
+        best = sparse_argmax_batch(action_set, theta, sparsity, self.name)
+        return np.asarray(self.alpha * best.values), np.asarray(best.actions != 0)
 
     def __str__(self) -> str:
         name = {"exact": "exact optimum", "greedy": "greedy on theta*"}[self.name]

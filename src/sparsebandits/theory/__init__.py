@@ -1,6 +1,5 @@
 """What the paper's theorems promise, in numbers, before a single step is played."""
 
-from sparsebandits.theory.curvature import response_lipschitz
 from sparsebandits.theory.cycles import cycles_in
 from sparsebandits.theory.planner import plan
 from sparsebandits.theory.record import LockPlan, Plan
@@ -18,5 +17,4 @@ __all__ = [
     "regret_adaptive",
     "regret_general",
     "regret_general_compact",
-    "response_lipschitz",
 ]

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.policies.schedules import Schedule, make_schedule
-from sparsebandits.validation import IntArray, as_integer, as_number, describe
+from sparsebandits.validation import IntArray, as_integer, as_integers, as_number
 
 
 def cycles_in(
@@ -55,14 +54,7 @@ def cycles_in(
 
 def as_horizons(horizon: Any) -> IntArray:
     """Return horizons T >= 1 as an integer array of the same shape."""
-    given = np.asarray(horizon)
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InvalidTypeError(
-            f"horizon must be an integer or an array of integers, got {describe(horizon)}."
-        )
-    if given.size and given.min() < 1:
-        raise InvalidValueError(f"horizon must be at least 1, got {given.min()}.")
-    return given.astype(np.intp)
+    return as_integers("horizon", horizon, minimum=1)
 
 
 def _linear_sum(cycles: int) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, Ellipsoid, LpBall
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.environments import ThetaSampler, UniformCube
 from sparsebandits.errors import InvalidTypeError
 from sparsebandits.estimation import (
@@ -14,9 +14,8 @@ from sparsebandits.estimation import (
     cycles_to_lock,
     warmup_cycles,
 )
-from sparsebandits.oracles import approximation_ratio, ellipsoid_gamma_bound
+from sparsebandits.oracles import approximation_ratio
 from sparsebandits.policies import APSEE, APSEEG, PhasedPolicy
-from sparsebandits.theory.curvature import response_lipschitz
 from sparsebandits.theory.record import LockPlan, Plan
 from sparsebandits.theory.regret_bounds import regret_general, regret_general_compact
 from sparsebandits.validation import FloatArray, as_integer, as_number, describe
@@ -149,7 +148,7 @@ def _policy(
     confidence: str,
 ) -> PhasedPolicy:
     """Return the policy whose gap test is asked about; the parts are checked as it is built."""
-    kind = APSEE if action_set.is_sortable else APSEEG
+    kind = APSEEG if action_set.sorting is None else APSEE
     # The test may be asked about where the linear schedule has no guarantee.
     return kind(
         action_set=action_set,
@@ -164,7 +163,7 @@ def _policy(
 
 
 def _draw(prior: ThetaSampler, action_set: ActionSet, sparsity: int, seed: int) -> FloatArray:
-    is_fast = action_set.is_sortable or action_set.is_strongly_convex
+    is_fast = action_set.sorting is not None or action_set.is_strongly_convex
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
     wanted = _DRAWS if is_fast else _SLOW_DRAWS
     draws = min(wanted, max(_FEWEST_DRAWS, _NUMBERS // action_set.dim))
@@ -216,13 +215,10 @@ def _support_norm(theta: FloatArray, supports: Any) -> float:
 
 
 def _greedy_share(action_set: ActionSet) -> tuple[float | None, float | None]:
-    if action_set.is_sortable:
-        # A concave function of a sum over S is submodular; and sorting finds the best S itself.
-        return 1.0, 1.0
-    if isinstance(action_set, Ellipsoid):
-        gamma = min(ellipsoid_gamma_bound(action_set), 1.0)
-        return gamma, approximation_ratio(gamma)
-    return None, None
+    gamma = action_set.gamma_bound
+    if action_set.sorting is not None:
+        return gamma, 1.0  # greedy and sorting find the same support
+    return (gamma, approximation_ratio(gamma)) if gamma > 0 else (None, None)
 
 
 def _bounds(
@@ -242,10 +238,10 @@ def _bounds(
         "delta": policy.delta,
     }
     compact = float(regret_general_compact(horizon, **common))
-    curvature = response_lipschitz(action_set, policy.sparsity)
+    curvature = action_set.response_lipschitz(policy.sparsity)
     theorem, bound = "thm:regret_general_compact", compact
     if math.isfinite(curvature):
-        is_ball = isinstance(action_set, LpBall) and action_set.p == 2
+        is_ball = action_set.sorting is not None and action_set.sorting.is_l2
         theorem = "thm:regret_adaptive" if is_ball else "thm:regret_general"
         literal = next(lock for lock in locks if lock.confidence == PaperBound.name)
         bound = float(

@@ -12,6 +12,7 @@ import sparsebandits as sb
 from sparsebandits.policies import Learner
 from sparsebandits.policies.baselines.csar import CSAR, CSARRule, decide, sylvester_patterns
 from sparsebandits.validation import FloatArray
+from tests.policies.examples import play
 from tests.policies.test_saving import same, wander
 from tests.reference.stepwise import simulate_stepwise
 
@@ -328,8 +329,16 @@ def test_logged_rewards_of_the_sets_count_and_others_do_not() -> None:
     assert learner.support == (0, 3)
 
 
+def test_a_cube_is_a_box() -> None:
+    cube, box = sb.LpBall(4, p=math.inf, radius=2.0), sb.Box(np.full(4, -2.0), np.full(4, 2.0))
+    learners = [CSAR(action_set=X, sparsity=2, sigma=0.1).start(seed=0) for X in (cube, box)]
+    plays = [play(learner, 200) for learner in learners]
+    for one, other in zip(*plays, strict=True):
+        assert (one.decision.action == other.decision.action).all()
+
+
 def test_refusals() -> None:
-    for X in (sb.LpBall(4, p=math.inf), sb.Budget(1.0, np.ones(4))):
+    for X in (sb.LpBall(4), sb.Budget(1.0, np.ones(4))):
         with pytest.raises(sb.SparseBanditsError, match=r"needs a Box.*LinTS"):
             CSAR(action_set=X, sparsity=2)
     with pytest.raises(sb.SparseBanditsError, match="needs a Box"):

@@ -266,10 +266,11 @@ def test_a_refused_choice_changes_nothing() -> None:
     class Failing(sb.LpBall):
         broken = False
 
-        def scores(self, theta: Any) -> Any:
+        @property
+        def sorting(self) -> Any:
             if Failing.broken:
                 raise sb.SolverError("broken")
-            return super().scores(theta)
+            return super().sorting
 
     learner = pege(Failing(DIM)).start()
     play(learner, DIM)

@@ -155,8 +155,8 @@ def sorting(rng: np.random.Generator, quick: bool) -> list[Claim]:
         theta = rng.uniform(-1, 1, (n, dim))
         for name, (X, value) in cases.items():
             best = value(theta[:, supports]).max(axis=1)
-            method: Any = "greedy" if name == "greedy" else "top-h"
-            found = sb.sparse_argmax_batch(X, theta, sparsity, method)
+            oracle = "greedy" if name == "greedy" else "top-h"
+            found = sb.sparse_argmax_batch(X, theta, sparsity, oracle)
             earned = np.einsum("nd,nd->n", found.actions, theta)
             missed[name].append(np.abs(earned - best) > ROUNDING * (1 + best))
     shares = {name: Share.of(np.concatenate(parts)) for name, parts in missed.items()}

@@ -314,7 +314,7 @@ def greedy_steps(rng: np.random.Generator, quick: bool) -> list[Claim]:
         middle.append((estimate * on_truth.actions).sum(axis=1) > on_estimate.values + ROUNDING)
         bound.append(on_truth.values - earned > 2 * X.norm_bound * size + ROUNDING)
         # gamma for every theta at once, so that it serves theta* and theta_hat alike.
-        alpha = sb.approximation_ratio(sb.ellipsoid_gamma_bound(X))
+        alpha = sb.approximation_ratio(X.gamma_bound)
         repaired.append(alpha * best - earned > (1 + alpha) * X.norm_bound * size + ROUNDING)
     step, gap, changed = (Share.of(np.concatenate(part)) for part in (middle, bound, repaired))
     return [

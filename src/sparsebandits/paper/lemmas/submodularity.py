@@ -55,7 +55,7 @@ def submodularity(rng: np.random.Generator, quick: bool) -> list[Claim]:
                     sb.submodularity_ratio(X, theta),
                     displayed_bound(X, theta),
                     float(np.linalg.eigvalsh(matrix)[0]),
-                    sb.ellipsoid_gamma_bound(scaled),
+                    scaled.gamma_bound,
                 )
             )
     gamma, displayed, smallest, ours = np.array(rows).T

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, Box
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
 from sparsebandits.estimation.checks import as_delta, as_non_negative
@@ -99,12 +99,12 @@ class CSAR(Policy):
         )
 
     def check_set(self, current: ActionSet) -> None:
-        """Refuse sets that are no box."""
+        """Refuse sets whose coordinates do not earn on their own."""
         super().check_set(current)
-        if not isinstance(current, Box):
+        if current.sorting is None or current.sorting.exponent != 1:
             raise CompositionError(
-                f"CSAR needs a Box, whose coordinates earn on their own; got {current!r}. Use "
-                "sb.Box(lower, upper), or LinTS for any set."
+                f"CSAR needs a Box (or a cube), whose coordinates earn on their own; got "
+                f"{current!r}. Use sb.Box(lower, upper), or LinTS for any set."
             )
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "CSARRule":
@@ -230,7 +230,8 @@ class CSARRule(Rule):
 
     def _best(self, lanes: IntArray, current: ActionSet) -> FloatArray:
         """Return the accepted arms that the set allows, and the best others in what is left."""
-        scores = np.where(current.available, current.scores(self.theta[lanes]), 0.0)
+        assert current.sorting is not None  # `check_set`
+        scores = current.sorting.scores(self.theta[lanes])
         earning = scores > 0
         tier = np.where(earning, 1 + self.accepted[lanes], 0)
         order = np.lexsort((-scores, -tier), axis=1)[:, : self.policy.sparsity]

@@ -23,6 +23,7 @@ from sparsebandits.validation import (
     as_number,
     as_theta,
     describe,
+    read_only,
 )
 
 LISTED_SUPPORTS = 20_000
@@ -151,7 +152,7 @@ class SupportElimination(ExploringPolicy):
     def supports(self) -> IntArray:
         """All supports, (n, H), in lexicographic order."""
         everything = itertools.combinations(range(self.action_set.dim), self.sparsity)
-        return np.array(list(everything), dtype=np.intp)
+        return read_only(np.array(list(everything), dtype=np.intp))
 
     def values(self, theta: FloatArray, supports: IntArray) -> FloatArray:
         """h(S; theta) of the policy's set for theta, (dim,), on the rows of supports, (n,)."""

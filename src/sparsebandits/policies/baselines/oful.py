@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet, Box, Ellipsoid, FiniteSet, LpBall
+from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import as_sigma
 from sparsebandits.estimation.checks import as_delta
@@ -312,17 +312,19 @@ def extreme_points(action_set: ActionSet, sparsity: int) -> FloatArray:
            [ 0.,  2.,  0.],
            [ 1.,  0.,  0.]])
     """
+    if isinstance(action_set.form, Points):
+        return action_set.form.sparse(sparsity)
     usable = np.flatnonzero(action_set.available)
     size = min(sparsity, usable.size)
-    if isinstance(action_set, FiniteSet):
-        return np.asarray(action_set.points[action_set.sparse_points(sparsity)])
-    p = action_set.p if isinstance(action_set, LpBall) else math.nan
-    if p == 1:
+    exponent = math.nan if action_set.sorting is None else action_set.sorting.exponent
+    if math.isinf(exponent):
         size = 1  # ± radius e_i, whatever the support
-    is_cornered = size == 1 or isinstance(action_set, Box) or math.isinf(p)
-    is_round = isinstance(action_set, Ellipsoid | LpBall)
+    is_cornered = size == 1 or exponent == 1
+    angles = np.arange(ANGLES) * (2 * math.pi / ANGLES)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    is_round = size == 2 and action_set.from_sphere(circle, usable[:2]) is not None
     count = math.comb(usable.size, size) * (2**size if is_cornered else ANGLES)
-    if count > LISTED_POINTS or not (is_cornered or (is_round and size == 2)):
+    if count > LISTED_POINTS or not (is_cornered or is_round):
         raise CompositionError(
             f"The extreme points of {action_set!r} with at most {size} non-zeros cannot be listed: "
             f"that takes a box, a cube, a cross-polytope or a finite set, or H <= 2 on a ball or "
@@ -335,19 +337,7 @@ def extreme_points(action_set: ActionSet, sparsity: int) -> FloatArray:
         signs = np.array(list(itertools.product((0, 1), repeat=size)), dtype=np.intp)
         entries = sides[signs[None], supports[:, None, :]]
     else:
-        angles = np.arange(ANGLES) * (2 * math.pi / ANGLES)
-        circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-        entries = np.stack([_on_boundary(action_set, circle, pair) for pair in supports])
+        entries = np.array([action_set.from_sphere(circle, pair) for pair in supports])
     points = np.zeros((*entries.shape[:2], action_set.dim))
     np.put_along_axis(points, np.broadcast_to(supports[:, None, :], entries.shape), entries, axis=2)
     return np.asarray(np.unique(points.reshape(-1, action_set.dim), axis=0))
-
-
-def _on_boundary(action_set: ActionSet, circle: FloatArray, pair: IntArray) -> FloatArray:
-    """Carry points of the unit circle over to the boundary of X in the plane of two coordinates."""
-    if isinstance(action_set, Ellipsoid):
-        lower = np.linalg.cholesky(action_set.matrix[np.ix_(pair, pair)])
-        return np.asarray(np.linalg.solve(lower.T, circle.T).T)
-    assert isinstance(action_set, LpBall)
-    norms = np.linalg.norm(circle, ord=action_set.p, axis=-1, keepdims=True)
-    return np.asarray(action_set.radius * circle / norms)

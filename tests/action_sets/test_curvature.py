@@ -1,11 +1,9 @@
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.theory import response_lipschitz
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import correlated_matrix
 
@@ -43,11 +41,11 @@ def worst_ratio(X: sb.ActionSet, support: list[int], rng: np.random.Generator) -
 @pytest.mark.parametrize("X", CONVEX, ids=repr)
 def test_no_pair_of_unit_vectors_violates_it(X: sb.ActionSet) -> None:
     rng = np.random.default_rng(0)
-    assert worst_ratio(X, list(range(X.dim)), rng) <= response_lipschitz(X) * (1 + 1e-9)
+    assert worst_ratio(X, list(range(X.dim)), rng) <= X.response_lipschitz() * (1 + 1e-9)
     for sparsity in (1, 2, X.dim - 1):
         support = sorted(rng.choice(X.dim, sparsity, replace=False).tolist())
-        limit = response_lipschitz(X, sparsity)
-        assert limit <= response_lipschitz(X) * (1 + 1e-12)
+        limit = X.response_lipschitz(sparsity)
+        assert limit <= X.response_lipschitz() * (1 + 1e-12)
         assert worst_ratio(X, support, rng) <= limit * (1 + 1e-9)
 
 
@@ -66,7 +64,7 @@ def test_the_dimension_matters_for_lp_balls() -> None:
     ball = sb.LpBall(20, p=1.5)
     sizes = [np.r_[m, m, np.full(18, 1.0)] for m in np.linspace(1, 5, 200)]
     worst = max(curvature(ball, theta) for theta in sizes)
-    assert 1 / (ball.p - 1) < worst <= response_lipschitz(ball)
+    assert 1 / (ball.p - 1) < worst <= ball.response_lipschitz()
     theta = max(sizes, key=lambda theta: curvature(ball, theta))
     u, v = theta / np.linalg.norm(theta), theta + 1e-4 * (np.eye(20)[0] - np.eye(20)[1])
     v /= np.linalg.norm(v)
@@ -81,16 +79,16 @@ def test_it_is_attained_where_it_should_be() -> None:
     angle = 1e-3
     u, v = np.array([0.0, 1.0]), np.array([math.sin(angle), math.cos(angle)])
     moved = np.linalg.norm(thin.best_response(u) - thin.best_response(v))
-    assert response_lipschitz(thin) == pytest.approx(3.0)
+    assert thin.response_lipschitz() == pytest.approx(3.0)
     assert moved / np.linalg.norm(u - v) == pytest.approx(3.0, rel=1e-4)
 
 
 def test_reductions() -> None:
-    ball = response_lipschitz(sb.LpBall(5, radius=2.0))
-    assert response_lipschitz(sb.Ellipsoid(np.eye(5) / 4)) == pytest.approx(ball)
-    assert response_lipschitz(sb.LpBall(5, p=2 - 1e-9, radius=2.0)) == pytest.approx(ball)
+    ball = sb.LpBall(5, radius=2.0).response_lipschitz()
+    assert sb.Ellipsoid(np.eye(5) / 4).response_lipschitz() == pytest.approx(ball)
+    assert sb.LpBall(5, p=2 - 1e-9, radius=2.0).response_lipschitz() == pytest.approx(ball)
     stretched = sb.Ellipsoid(np.diag([0.01, 1.0, 1.0]))
-    assert response_lipschitz(stretched.restrict([1, 2])) == pytest.approx(1.0)
+    assert stretched.restrict([1, 2]).response_lipschitz() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +104,7 @@ def test_reductions() -> None:
     ids=repr,
 )
 def test_flat_sets_have_none(X: sb.ActionSet) -> None:
-    assert response_lipschitz(X) == math.inf
+    assert X.response_lipschitz() == math.inf
     assert not X.is_strongly_convex
 
 
@@ -115,12 +113,9 @@ def test_only_unit_vectors_are_meant() -> None:
     ball = sb.LpBall(2)
     u, v = np.array([1e-6, 0.0]), np.array([0.0, 1e-6])
     moved = np.linalg.norm(ball.best_response(u) - ball.best_response(v))
-    assert moved > 1e5 * response_lipschitz(ball) * np.linalg.norm(u - v)
+    assert moved > 1e5 * ball.response_lipschitz() * np.linalg.norm(u - v)
 
 
 def test_arguments_are_checked() -> None:
-    no_set: Any = [1, 2]
-    with pytest.raises(sb.SparseBanditsError, match="must be an action set"):
-        response_lipschitz(no_set)
     with pytest.raises(sb.SparseBanditsError, match="at most dim = 3"):
-        response_lipschitz(sb.LpBall(3), 4)
+        sb.LpBall(3).response_lipschitz(4)

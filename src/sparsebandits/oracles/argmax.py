@@ -5,24 +5,26 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets.scaling import unit_rows
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.oracles.exact import exact, is_cheap
-from sparsebandits.oracles.greedy import greedy, greedy_picks, minimum_gaps
+from sparsebandits.oracles.exact import is_cheap, solve_exact
+from sparsebandits.oracles.greedy import greedy_picks, minimum_gaps, solve_greedy
 from sparsebandits.oracles.solution import BatchSolution, Solution, ascending, join
-from sparsebandits.oracles.swap import swap
-from sparsebandits.oracles.top_h import top_h, top_h_supports
+from sparsebandits.oracles.swap import solve_swap
+from sparsebandits.oracles.top_h import solve_top_h, top_h_supports
 from sparsebandits.validation import (
     FloatArray,
     IntArray,
     as_choice,
+    as_floats,
     as_number,
     as_sparsity,
     as_theta,
     describe,
 )
 
-METHODS = ("auto", "top-h", "greedy", "swap", "exact")
-"""The table of oracles: what contracts and the command line read."""
+ORACLES = ("auto", "top-h", "greedy", "swap", "exact")
+"""What contracts and the command line read."""
 
 _BLOCK = 2**14
 """Numbers per block of theta: its temporaries stay in the cache and off the page-fault path."""
@@ -64,14 +66,15 @@ def sparse_argmax(
     >>> best.action
     array([ 0. , -0.6,  0. ,  0.8])
     """
-    if np.ndim(theta) != 1:
+    parameter = as_floats("theta", theta, "of shape (dim,)")
+    if parameter.ndim != 1:
         raise InvalidValueError(
-            f"theta must have shape (dim,), got shape {np.shape(theta)}; "
+            f"theta must have shape (dim,), got shape {parameter.shape}; "
             "use sparse_argmax_batch for many at once."
         )
     batch = sparse_argmax_batch(
         action_set,
-        np.asarray(theta)[None],
+        parameter[None],
         sparsity,
         method,
         time_limit=time_limit,
@@ -116,7 +119,7 @@ def sparse_argmax_batch(
 
 
 def choose_supports(
-    action_set: ActionSet, theta: FloatArray, sparsity: int, method: str
+    action_set: ActionSet, theta: FloatArray, sparsity: int, oracle: str
 ) -> tuple[IntArray, FloatArray]:
     """Return what the gap test needs and no more: the supports and their gaps, unchecked.
 
@@ -130,8 +133,8 @@ def choose_supports(
         Ascending, padded with -1.
     gaps : (n,)
     """
-    found = [_supports(action_set, block, sparsity, method) for block in _blocks(theta)]
-    return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+    parts = [_supports(action_set, block, sparsity, oracle) for block in _blocks(theta)]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
 def _blocks(rows: FloatArray) -> list[FloatArray]:
@@ -140,14 +143,15 @@ def _blocks(rows: FloatArray) -> list[FloatArray]:
 
 
 def _supports(
-    action_set: ActionSet, rows: FloatArray, sparsity: int, method: str
+    action_set: ActionSet, rows: FloatArray, sparsity: int, oracle: str
 ) -> tuple[IntArray, FloatArray]:
-    if method == "top-h":
+    if oracle == "top-h":
         return top_h_supports(action_set, rows, sparsity)
-    if method == "greedy":
-        picks, step_gaps = greedy_picks(action_set, rows, sparsity)
-        return ascending(picks), minimum_gaps(action_set, picks, step_gaps)
-    solution = _dispatch(action_set, rows, sparsity, method, None, True)
+    if oracle == "greedy":
+        unit, scales = unit_rows(rows)
+        picks, step_gaps = greedy_picks(action_set, unit, sparsity)
+        return ascending(picks), minimum_gaps(action_set, picks, step_gaps * scales)
+    solution = _dispatch(action_set, rows, sparsity, oracle, None, True)
     return solution.supports, solution.gaps
 
 
@@ -155,22 +159,27 @@ def _dispatch(
     action_set: ActionSet,
     rows: FloatArray,
     sparsity: int,
-    method: str,
+    oracle: str,
     time_limit: float | None,
     runner_up: bool,
 ) -> BatchSolution:
-    chosen = as_choice("method", method, METHODS)
+    chosen = as_choice("method", oracle, ORACLES)
     if chosen == "auto":
-        if action_set.is_sortable:
+        if action_set.sorting is not None:
             chosen = "top-h"
         else:
             chosen = "exact" if is_cheap(action_set, sparsity) else "swap"
+    if chosen == "top-h":
+        return solve_top_h(action_set, rows, sparsity)
+    # Squares of theta must neither overflow nor vanish.
+    unit, scales = unit_rows(rows)
     match chosen:
-        case "top-h":
-            return top_h(action_set, rows, sparsity)
         case "greedy":
-            return greedy(action_set, rows, sparsity)
+            answer = solve_greedy(action_set, unit, sparsity)
         case "swap":
-            return swap(action_set, rows, sparsity)
+            answer = solve_swap(action_set, unit, sparsity)
         case _:
-            return exact(action_set, rows, sparsity, time_limit=time_limit, runner_up=runner_up)
+            answer = solve_exact(
+                action_set, unit, sparsity, time_limit=time_limit, runner_up=runner_up
+            )
+    return answer.scaled(scales)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.oracles import best_subset as module
 from sparsebandits.oracles import completions
-from sparsebandits.oracles.best_subset import BestSubset, best_subset, enumerate_subsets
+from sparsebandits.oracles import subset_search as module
 from sparsebandits.oracles.perspective import condition, evaluate, pad, solve_positive, tighten
+from sparsebandits.oracles.subset_search import BestSubset, best_subset, enumerate_subsets
 from sparsebandits.validation import FloatArray
 
 
@@ -183,13 +183,13 @@ def test_stopping_anywhere_loses_no_node(monkeypatch: pytest.MonkeyPatch) -> Non
     optimum = ranked(matrix, theta, 6)[0]
     for ticks in itertools.count():
         search = module._Search(matrix, theta, 6, 1e-9, False)
-        search.found.offer(np.argsort(np.abs(theta))[None, :6])
+        search.incumbents.offer(np.argsort(np.abs(theta))[None, :6])
         bound = search.run(clock.now + ticks)
         if bound is None:
             break
         assert bound >= optimum
         assert search.run(math.inf) is None
-        assert search.found.best[0][0] == pytest.approx(optimum, rel=1e-9)
+        assert search.incumbents.best[0][0] == pytest.approx(optimum, rel=1e-9)
     assert ticks > 20
 
 
@@ -200,14 +200,14 @@ def test_nodes_with_one_support_are_evaluated_and_padding_is_never_chosen() -> N
     nodes["state"] = module._OUT
     nodes["state"][0, :3] = nodes["state"][1, 1:] = module._FREE
     search._enumerate(nodes, np.array([3, 7]), 3)
-    assert [value for value, _ in search.found.best] == [25.0, 1.0]
-    assert search.found.best[0][1] == (0, 1, 2)
+    assert [value for value, _ in search.incumbents.best] == [25.0, 1.0]
+    assert search.incumbents.best[0][1] == (0, 1, 2)
 
     search = module._Search(np.eye(8), theta, 3, 1e-9, True)
     nodes["state"][0] = [1, 1, 1, 0, 0, 0, 0, 0]
     nodes["state"][1] = [2, 2, 2, 1, 0, 0, 2, 2]
     search._push(nodes)
-    assert search.found.best == [(25.0, (0, 1, 2)), (1.0, (3, 4, 5))]
+    assert search.incumbents.best == [(25.0, (0, 1, 2)), (1.0, (3, 4, 5))]
 
 
 def test_bound_holds_for_any_point_and_any_node() -> None:

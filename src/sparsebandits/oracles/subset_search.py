@@ -98,7 +98,7 @@ def best_subset(
         return BestSubset(tuple(range(sparsity)), 0.0, 0.0, True, 0, value)
     search = _Search(scaled, target, sparsity, relative_tolerance, runner_up)
     bound = search.run(deadline)
-    return search.found.report(unit, bound, search.nodes)
+    return search.incumbents.report(unit, bound, search.nodes)
 
 
 def is_enumerated(dim: int, sparsity: int) -> bool:
@@ -111,10 +111,10 @@ def enumerate_subsets(
 ) -> BestSubset:
     """Try every support of `sparsity` coordinates; parameters as in `best_subset`."""
     scaled, target, unit = _rescale(matrix, theta)
-    found = _Incumbents(scaled, target, sparsity, runner_up)
+    incumbents = _Incumbents(scaled, target, sparsity, runner_up)
     rows, gains = best_completions(scaled[None], target[None], np.zeros(1), sparsity)
-    found.offer(rows[gains > -np.inf, 1:])
-    return found.report(unit, None, math.comb(theta.size, sparsity))
+    incumbents.offer(rows[gains > -np.inf, 1:])
+    return incumbents.report(unit, None, math.comb(theta.size, sparsity))
 
 
 def scale_matrix(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -147,25 +147,25 @@ class _Incumbents:
 
     def __init__(self, matrix: FloatArray, theta: FloatArray, size: int, two: bool) -> None:
         self.matrix, self.theta, self.size = matrix, theta, size
-        self.wanted = 2 if two else 1
+        self.capacity = 2 if two else 1
         self.best: list[tuple[float, tuple[int, ...]]] = []
 
     @property
     def threshold(self) -> float:
         """What a support has to exceed to enter."""
-        return self.best[-1][0] if len(self.best) == self.wanted else -math.inf
+        return self.best[-1][0] if len(self.best) == self.capacity else -math.inf
 
     def offer(self, supports: IntArray) -> bool:
         """Evaluate supports, shape (n, H), afresh and keep the best; whether one entered."""
         ordered = np.sort(supports, axis=1)
         values = subset_values(self.matrix, self.theta[ordered], ordered)
         entered = False
-        for row in np.argsort(-values, kind="stable")[: self.wanted + 1]:
+        for row in np.argsort(-values, kind="stable")[: self.capacity + 1]:
             support = tuple(ordered[row].tolist())
             if values[row] > self.threshold and all(support != kept for _, kept in self.best):
                 self.best.append((float(values[row]), support))
                 self.best.sort(key=lambda kept: -kept[0])
-                del self.best[self.wanted :]
+                del self.best[self.capacity :]
                 entered = True
         return entered
 
@@ -234,7 +234,7 @@ class _Search:
         self.margin = 16.0 * theta.size * sparsity * np.finfo(np.float64).eps / least
         self.tolerance = tolerance
         self.nodes = 0
-        self.found = _Incumbents(matrix, theta, sparsity, two)
+        self.incumbents = _Incumbents(matrix, theta, sparsity, two)
         self.pool = _Pool(theta.size)
         root = np.zeros(1, dtype=self.pool.rows.dtype)
         root["bound"] = theta @ np.linalg.solve(matrix, theta)
@@ -245,7 +245,7 @@ class _Search:
     @property
     def cutoff(self) -> float:
         """Nodes whose bound is at most this are of no interest."""
-        return self.found.threshold * (1.0 + self.tolerance - self.margin)
+        return self.incumbents.threshold * (1.0 + self.tolerance - self.margin)
 
     def run(self, deadline: float) -> float | None:
         """Search; return None when proven, else an upper bound on every support."""
@@ -293,10 +293,10 @@ class _Search:
         # Choosing padding is allowed and ruinous, which spares the enumeration any masks.
         pad(matrices, thetas, np.arange(free[-1]) >= free[:, None], -1.0, _RUIN)
         rows, gains = best_completions(matrices, thetas, values, remaining)
-        rows = rows[gains > max(self.found.threshold, 0.0)]
+        rows = rows[gains > max(self.incumbents.threshold, 0.0)]
         if len(rows):
             added = np.take_along_axis(columns[rows[:, 0]], rows[:, 1:], axis=1)
-            self.found.offer(np.concatenate([included[rows[:, 0]], added], axis=1))
+            self.incumbents.offer(np.concatenate([included[rows[:, 0]], added], axis=1))
 
     def _branch(self, nodes: NodeArray, free: IntArray, remaining: int) -> None:
         """Bound the nodes, fix coordinates, and push the children of those that survive."""
@@ -313,7 +313,7 @@ class _Search:
         )  # fmt: skip
         best = np.argsort(np.where(padding, -1.0, relaxed.score), axis=1)[:, -remaining:]
         rounded = np.take_along_axis(columns, best, axis=1)
-        if self.found.offer(np.concatenate([included, rounded], axis=1)):
+        if self.incumbents.offer(np.concatenate([included, rounded], axis=1)):
             self._improve()
 
         state = np.where(relaxed.exclude, _OUT, np.where(relaxed.include, _IN, _FREE))
@@ -349,7 +349,7 @@ class _Search:
             (possible == self.sparsity, nodes["state"] != _OUT),
         ):
             if single.any():
-                self.found.offer(np.nonzero(kept[single])[1].reshape(-1, self.sparsity))
+                self.incumbents.offer(np.nonzero(kept[single])[1].reshape(-1, self.sparsity))
         self.pool.push(nodes[(included < self.sparsity) & (possible > self.sparsity)])
 
     def _greedy(self) -> None:
@@ -364,7 +364,7 @@ class _Search:
             support.append(int(others[0]))
             others = others[1:]
         last = [support[-1], *others[:1].tolist()]
-        self.found.offer(np.array([[*support[:-1], end] for end in last]))
+        self.incumbents.offer(np.array([[*support[:-1], end] for end in last]))
 
     def _improve(self) -> None:
         """Exchange two coordinates (one, if large) of the best support while that helps."""
@@ -374,11 +374,11 @@ class _Search:
         staying = np.array([np.delete(np.arange(self.sparsity), pair) for pair in leaving])
         improving = True
         while improving:
-            support = np.array(self.found.best[0][1])
+            support = np.array(self.incumbents.best[0][1])
             included = support[staying]
             free = np.array([np.setdiff1d(np.arange(self.theta.size), row) for row in included])
             rows, _ = best_last(*condition(self.matrix, self.theta, included, free), size)
             added = np.take_along_axis(free[rows[:, 0]], rows[:, 1:], axis=1)
-            before = self.found.best[0]
-            self.found.offer(np.concatenate([included[rows[:, 0]], added], axis=1))
-            improving = self.found.best[0] != before
+            before = self.incumbents.best[0]
+            self.incumbents.offer(np.concatenate([included[rows[:, 0]], added], axis=1))
+            improving = self.incumbents.best[0] != before

@@ -1,0 +1,53 @@
+"""How a set is written down; the exact oracle has a search for each form (`oracles.exact`)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparsebandits.action_sets.linear_program import LinearProgram
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticForm:
+    """{x : x'Ax <= 1} with A = `matrix`, (dim, dim)."""
+
+    matrix: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Spending:
+    """{x : 0 <= x <= upper, sum x <= total}; `upper`, (dim,), is 0 where x must stay 0."""
+
+    total: float
+    upper: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Inequalities:
+    """{x : Gx <= g} with G and g the program's `matrix` and `bounds`; 0 off `usable`."""
+
+    program: LinearProgram
+    usable: IntArray
+
+    @cached_property
+    def coordinate_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The least and largest value that each coordinate can take, by 2 d linear programs."""
+        lower, upper = self.program.coordinate_bounds(self.usable)
+        return read_only(lower), read_only(upper)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """A list of points, (n, dim), 0 among them; those that use available coordinates only."""
+
+    points: FloatArray
+
+    def sparse(self, sparsity: int) -> FloatArray:
+        """Return the points with at most `sparsity` non-zeros, (m, dim)."""
+        few: BoolArray = np.count_nonzero(self.points, axis=1) <= sparsity
+        return self.points[few]
+
+
+Form = QuadraticForm | Spending | Inequalities | Points

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from sparsebandits.simulation.late import Mailbox
+from sparsebandits.simulation.delayed_rewards import Mailbox
 
 import sparsebandits as sb
 from sparsebandits.policies import Decision

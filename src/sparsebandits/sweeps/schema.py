@@ -94,9 +94,12 @@ def encode(run: Run, first: int, names: Names) -> bytes:
 
 def decode(content: bytes) -> Run | None:
     """Return the run in a Parquet file, bit for bit; None where it is of another format."""
-    table = parquet().ParquetFile(arrow().BufferReader(content)).read(use_threads=False)
-    own = json.loads(table.schema.metadata[_OURS])
-    return _to_run(table, own) if own["format"] == FORMAT else None
+    file = parquet().ParquetFile(arrow().BufferReader(content))
+    own = json.loads(file.schema_arrow.metadata[_OURS])
+    if own["format"] != FORMAT:
+        return None
+    columns = [_column(entry.name) for entry in dataclasses.fields(Run)]
+    return _to_run(file.read(columns, use_threads=False), own)
 
 
 def seconds_of(content: bytes) -> float | None:

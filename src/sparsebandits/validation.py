@@ -141,6 +141,8 @@ def as_floats(name: str, value: Any, shape: str) -> FloatArray:
     shape : str
         What was needed, for the error: "with 2 axes".
     """
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value  # the usual case, and no need to look further
     array = _as_plain(f"{name} must be an array of numbers {shape}", value, "biuf")
     return np.asarray(array, dtype=np.float64)
 
@@ -244,18 +246,12 @@ def as_support(support: Support, dim: int) -> IntArray:
     """Return a support as ascending indices; given as indices, a boolean mask, or None for all."""
     if support is None:
         return np.arange(dim)
-    refusal = (
-        f"support must be a flat list of integer indices in 0..{dim - 1} or a boolean mask of "
-        f"shape ({dim},), got {describe(support)}."
-    )
-    if isinstance(support, str) or not isinstance(support, Iterable):
-        raise InvalidTypeError(refusal)
+    if isinstance(support, str) or not isinstance(support, Iterable) or _is_masked(support):
+        raise _no_support(support, dim)
     try:
         array = support if isinstance(support, np.ndarray) else np.array(list(support))
     except (TypeError, ValueError, OverflowError):  # rows of different lengths, above all
-        raise InvalidTypeError(refusal) from None
-    if _is_masked(support):
-        raise InvalidTypeError(refusal)
+        raise _no_support(support, dim) from None
     if array.dtype == np.bool_:
         if array.shape != (dim,):
             raise InvalidValueError(
@@ -265,7 +261,7 @@ def as_support(support: Support, dim: int) -> IntArray:
     if array.size == 0:
         return np.zeros(0, dtype=np.intp)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InvalidTypeError(refusal)
+        raise _no_support(support, dim)
     indices = np.unique(array)
     if indices[0] < 0 or indices[-1] >= dim:
         bad = indices[0] if indices[0] < 0 else indices[-1]
@@ -273,6 +269,13 @@ def as_support(support: Support, dim: int) -> IntArray:
     if indices.size != array.size:
         raise InvalidValueError(f"support indices must be distinct, got {describe(support)}.")
     return indices.astype(np.intp)
+
+
+def _no_support(support: object, dim: int) -> InvalidTypeError:
+    return InvalidTypeError(
+        f"support must be a flat list of integer indices in 0..{dim - 1} or a boolean mask of "
+        f"shape ({dim},), got {describe(support)}."
+    )
 
 
 def as_availability(available: Support, dim: int) -> BoolArray:

@@ -96,7 +96,9 @@ class Ellipsoid(ActionSet):
     @property
     def sorting(self) -> Sorting | None:
         """Sorting by abs(theta_i) / sqrt(A_ii), where A is diagonal."""
-        return Sorting(2.0, ends=self.axis_reach()) if self._is_diagonal else None
+        if not self._is_diagonal:
+            return None
+        return self.remember("sorting", lambda: Sorting(2.0, ends=self.axis_reach()))
 
     @property
     def form(self) -> QuadraticForm:

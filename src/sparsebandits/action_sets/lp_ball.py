@@ -54,6 +54,9 @@ class LpBall(ActionSet):
     @property
     def sorting(self) -> Sorting:
         """Sorting by abs(theta_i)."""
+        return self.remember("sorting", self._sorting)
+
+    def _sorting(self) -> Sorting:
         if self.is_unrestricted:
             return Sorting(self._q, self.radius)
         usable = self.available.astype(np.float64)

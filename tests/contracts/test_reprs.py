@@ -9,7 +9,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits import sweeps
-from sparsebandits.comparison.compare import Comparison
+from sparsebandits.descriptions import Described
 
 LONGEST = 1_000
 LARGE = np.linspace(0.0, 1.0, 900)  # NumPy cuts from 1,000 entries on
@@ -20,10 +20,9 @@ RECORDS: dict[str, Any] = {
     for name in room.__all__
     if dataclasses.is_dataclass(getattr(room, name))
     # What has a kind is a part, not a result: see below.
-    and not hasattr(getattr(room, name), "kind")
+    and not issubclass(getattr(room, name), Described)
     and getattr(room, name) is not sb.LinearEnvironment
 }
-RECORDS["Comparison"] = Comparison
 
 
 def large(annotation: object) -> Any:

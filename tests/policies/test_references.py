@@ -48,7 +48,7 @@ def test_a_reference_is_read_from_its_description(policy: Policy) -> None:
     again = sb.Policy.from_dict(json.loads(json.dumps(policy.to_dict())))
     assert type(again) is type(policy)
     assert again.to_dict() == policy.to_dict()
-    with pytest.raises(sb.InvalidValueError, match="cannot be built from the keys"):
+    with pytest.raises(sb.InvalidValueError, match="does not take the keys"):
         sb.Policy.from_dict({**policy.to_dict(), "colour": "red"})
     with pytest.raises(sb.InvalidValueError, match="sparsity"):
         sb.Policy.from_dict({**policy.to_dict(), "sparsity": DIM + 1})

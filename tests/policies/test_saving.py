@@ -171,7 +171,7 @@ def test_wrong_wholes_are_refused(kind: str) -> None:
                 sb.Learner.from_dict(sealed({**data, key: whole}))
     for strange in ("unheard-of", None, ["apsee"], 3):
         other = sealed(replaced(data, ("policy", "kind"), strange))
-        with pytest.raises(sb.InvalidValueError, match=r"kind must be one of .*'apsee'"):
+        with pytest.raises(sb.InvalidValueError, match=r"must be of kind .*'apsee'"):
             sb.Learner.from_dict(other)
     for value in (float("nan"), {1}, object()):
         with pytest.raises(sb.InvalidValueError, match="plain JSON"):
@@ -344,7 +344,7 @@ def test_exploitation_needs_an_estimate_and_a_closed_exploration(kind: str) -> N
         {"due": [True] * DIM},
         {"left": cycle + 1},
     ):
-        with pytest.raises(sb.InvalidValueError, match=r"state\.left"):
+        with pytest.raises(sb.InvalidValueError, match=r"state\.(left|closed)"):
             sb.Learner.from_dict(sealed({**data, "state": {**state, **ready, **change}}))
 
 

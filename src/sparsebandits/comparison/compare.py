@@ -16,7 +16,7 @@ from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell, Progress, run_cells
-from sparsebandits.validation import as_integer, brief_repr, describe
+from sparsebandits.validation import as_integer, describe
 
 _USUAL = (2_000, 20_000)
 
@@ -41,8 +41,6 @@ class Comparison(Entries):
     left_out : mapping of str to str
         Policies that cannot run in this environment, and why.
     """
-
-    __repr__ = brief_repr
 
     environment: LinearEnvironment
     horizon: int

@@ -34,6 +34,8 @@ class Progress:
         An estimate from what was measured so far; None before anything was.
     """
 
+    __repr__ = brief_repr
+
     done: int
     total: int
     cells: Mapping[str, tuple[int, int]]

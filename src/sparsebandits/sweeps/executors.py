@@ -15,6 +15,7 @@ import numpy as np
 from sparsebandits.errors import SweepError
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.cell import Cell
+from sparsebandits.validation import brief_repr
 from sparsebandits.version import __version__
 
 AHEAD = 4
@@ -89,6 +90,8 @@ class Failure:
     error : str
         What went wrong.
     """
+
+    __repr__ = brief_repr
 
     key: str
     configuration: dict[str, Any]

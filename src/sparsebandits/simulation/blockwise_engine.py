@@ -159,7 +159,9 @@ class _Group:
         steps = np.where(exploits, planned, 0)  # (n, m)
         ends = self.clock[block.lanes, None] + np.cumsum(self.dim + steps, axis=1)
         per_cycle = self.prefix[block.lanes, -1:] + steps * earned_back
-        totals = self.total[block.lanes, None] + np.cumsum(per_cycle, axis=1)
+        # One after the other, so that the size of a block changes no bit.
+        per_cycle[:, 0] += self.total[block.lanes]
+        totals = np.cumsum(per_cycle, axis=1)
         hits = self.hits[block.lanes, None] + np.cumsum(
             self.prefix_hits[block.lanes, -1:] + steps * optimal, axis=1
         )

@@ -17,6 +17,7 @@ from sparsebandits.comparison.compare import (
     summarise,
 )
 from sparsebandits.comparison.tables import Interval, number, ratio_interval
+from sparsebandits.plotting.regret_curves import comparison_figure
 from sparsebandits.sweeps import engine
 
 BALL = sb.LpBall(5)
@@ -141,7 +142,7 @@ def test_what_is_shown(found: Comparison) -> None:
 
 
 def test_the_figure_lists_curves_as_they_end_and_marks_references(found: Comparison) -> None:
-    figure = found.figure()
+    figure = comparison_figure(found)
     (panel,) = figure.panels
     ends = [float(series.y[-1]) for series in panel.series]
     assert ends == sorted(ends, reverse=True)

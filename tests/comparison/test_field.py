@@ -5,7 +5,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.comparison.field import RECOMMENDED, field_policies, make_field, sees_more, told
-from sparsebandits.paper.figures.ellipsoid import random_ellipsoid
+from sparsebandits.environments.paper_setting import random_ellipsoid
 from sparsebandits.policies.adaptive import ReferencePolicy
 
 SETS = {

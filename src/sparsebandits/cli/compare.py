@@ -103,8 +103,9 @@ def compare(
     found = _run(chosen, left_out, setting, seed, workers)
     if out is not None:
         from sparsebandits.plotting.draw import save
+        from sparsebandits.plotting.regret_curves import comparison_figure
 
-        save(found.figure(title=setting.title), out)
+        save(comparison_figure(found, title=setting.title), out)
     if as_json:
         click.echo(json.dumps({"scenario": setting.scenario, **found.to_dict()}))
         return

@@ -10,7 +10,6 @@ from sparsebandits.comparison.field import sees_more, told
 from sparsebandits.comparison.tables import Interval, Table, finite, number
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.plotting.figure import Figure, Panel, Role, mean_series
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell, Progress, run_cells
@@ -158,48 +157,6 @@ class Comparison:
         if references:
             lines.append(f"References, not learners: {'; '.join(references)}.")
         return tuple(lines)
-
-    def figure(self, id: str = "compare", title: str = "Cumulative regret") -> Figure:  # noqa: A002
-        """Return the regret curves, mean and 95% band, on logarithmic axes."""
-        series = []
-        missing = []
-        for style, entry in enumerate(self.entries):
-            run = self.runs[entry.label]
-            if run.regret.mean(axis=0)[-1] <= 1e-9:
-                missing.append(entry.label)
-                continue
-            role: Role = "plain"
-            label = entry.label
-            if entry.label == self.reference:
-                role = "main"
-            elif entry.sees:
-                role, label = "reference", f"{label} (sees {entry.sees})"
-            shown = run.steps >= self.horizon / 1000  # before that all curves are one
-            series.append(
-                mean_series(
-                    run.steps[shown].astype(float), run.regret[:, shown], label, style, role=role
-                )
-            )
-        # Listed as the curves end, from the top down.
-        series.sort(key=lambda one: -float(one.y[-1]))
-        notes = [
-            f"Regret against the exact optimum; {self.trials} trials; seed {self.seed}; bands: "
-            "95% intervals of the mean",
-            "Grey: references that see more than a learner does",
-        ]
-        if missing:
-            notes.append(f"Regret 0, not on these axes: {', '.join(missing)}")
-        panel = Panel(
-            title=repr(self.environment.action_sets)
-            if not self.environment.action_sets.is_fixed
-            else repr(self.environment.action_set),
-            x_label="step T (log scale)",
-            y_label="regret (reward units, log scale)",
-            series=tuple(series),
-            x_log=True,
-            y_log=True,
-        )
-        return Figure(id=id, label="ours", title=title, panels=(panel,), notes=tuple(notes))
 
 
 def compare(

@@ -13,7 +13,6 @@ from sparsebandits.environments import (
     AdversarialTheta,
     Gaussian,
     LinearEnvironment,
-    Noise,
     RandomAvailability,
     SparseTheta,
     StudentT,
@@ -22,8 +21,15 @@ from sparsebandits.environments import (
     UniformNoise,
     film_recommendation,
 )
-from sparsebandits.paper.base import DIM, SHORT, SIGMA, SPARSITY, TRIALS
-from sparsebandits.paper.figures.ellipsoid import random_ellipsoid
+from sparsebandits.environments.paper_setting import (
+    DIM,
+    SHORT,
+    SIGMA,
+    SPARSITY,
+    TRIALS,
+    paper_environment,
+    random_ellipsoid,
+)
 
 FIELD_HORIZONS = (SHORT, 10 * SHORT)
 
@@ -87,17 +93,11 @@ def field_of(
     )
 
 
-def _world(action_set: ActionSet, noise: Noise | None = None) -> LinearEnvironment:
-    return LinearEnvironment(
-        action_set=action_set, theta_star=UniformCube(), noise=noise or Gaussian(SIGMA)
-    )
-
-
 def _geometry(name: str, about: str, make: Callable[[], ActionSet]) -> Scenario:
     return Scenario(
         name=name,
         about=about,
-        environment=lambda: _world(make()),
+        environment=lambda: paper_environment(make()),
         horizons=FIELD_HORIZONS,
         tells_sigma=True,
     )
@@ -116,33 +116,29 @@ ROBUSTNESS: tuple[Scenario, ...] = (
     Scenario(
         name="wide",
         about="d = 100 and H = 10 on the l2 ball",
-        environment=lambda: _world(LpBall(100)),
+        environment=lambda: paper_environment(LpBall(100)),
         sparsity=10,
     ),
     Scenario(
         name="loud",
         about="noise of sigma = 2, four times the paper's",
-        environment=lambda: _world(LpBall(DIM), Gaussian(2.0)),
+        environment=lambda: paper_environment(LpBall(DIM), noise=Gaussian(2.0)),
     ),
     Scenario(
         name="near-ties",
         about="entries of theta* nearly equal in size, gap 0.001",
-        environment=lambda: LinearEnvironment(
-            action_set=LpBall(DIM), theta_star=AdversarialTheta(gap=0.001), noise=Gaussian(SIGMA)
-        ),
+        environment=lambda: paper_environment(LpBall(DIM), AdversarialTheta(gap=0.001)),
     ),
     Scenario(
         name="null",
         about="theta* = 0: nothing to earn",
-        environment=lambda: LinearEnvironment(
-            action_set=LpBall(DIM), theta_star=np.zeros(DIM), noise=Gaussian(SIGMA)
-        ),
+        environment=lambda: paper_environment(LpBall(DIM), np.zeros(DIM)),
         notes=("Everyone's regret is 0; what is looked at is that nothing breaks, and the error.",),
     ),
     Scenario(
         name="sigma-unknown",
         about="uniform noise, its level told to nobody",
-        environment=lambda: _world(LpBall(DIM), UniformNoise(0.9)),
+        environment=lambda: paper_environment(LpBall(DIM), noise=UniformNoise(0.9)),
     ),
     Scenario(
         name="missing-items",
@@ -167,21 +163,17 @@ ROBUSTNESS: tuple[Scenario, ...] = (
     Scenario(
         name="sparse-theta",
         about="d = 100, of which 5 entries of theta* are not 0",
-        environment=lambda: LinearEnvironment(
-            action_set=LpBall(100),
-            theta_star=SparseTheta(5, smallest=0.25),
-            noise=Gaussian(SIGMA),
-        ),
+        environment=lambda: paper_environment(LpBall(100), SparseTheta(5, smallest=0.25)),
     ),
     Scenario(
         name="heavy-tails",
         about="Student's t noise with 3 degrees of freedom",
-        environment=lambda: _world(LpBall(DIM), StudentT(SIGMA, degrees=3)),
+        environment=lambda: paper_environment(LpBall(DIM), noise=StudentT(SIGMA, degrees=3)),
     ),
     Scenario(
         name="long-run",
         about="10^6 steps with d = 5 and H = 2",
-        environment=lambda: _world(LpBall(5)),
+        environment=lambda: paper_environment(LpBall(5)),
         sparsity=2,
         horizons=(1_000_000,),
         trials=1,

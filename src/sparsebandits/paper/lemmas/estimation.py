@@ -3,10 +3,9 @@
 import numpy as np
 
 import sparsebandits as sb
+from sparsebandits.environments.paper_setting import DELTA, DIM, SIGMA, SPARSITY, random_matrix
 from sparsebandits.estimation import CONFIDENCE, cycles_to_lock, make_confidence, warmup_cycles
-from sparsebandits.paper.base import DELTA, DIM, SIGMA, SPARSITY
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.figures.ellipsoid import random_matrix
 from sparsebandits.paper.verdicts import (
     ROUNDING,
     Share,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.lemmas import estimation, geometry, proofs, submodularity
+from sparsebandits.paper.lemmas import estimation, proofs, sets, submodularity
 from sparsebandits.validation import as_integer
 
 Group = Callable[[np.random.Generator, bool], list[Claim]]
@@ -48,15 +48,15 @@ GROUPS: tuple[Group, ...] = (
     estimation.warmup_simulated,
     estimation.warmup_greedy,
     proofs.warmup_algebra,
-    geometry.lipschitz_value,
-    geometry.lipschitz_gradient,
-    geometry.normalised_vectors,
-    geometry.sorting,
-    geometry.ellipsoid_solution,
+    sets.lipschitz_value,
+    sets.lipschitz_gradient,
+    sets.normalised_vectors,
+    sets.sorting,
+    sets.ellipsoid_solution,
     submodularity.submodularity,
     submodularity.positive_gamma,
     submodularity.greedy_ratio,
-    geometry.random_bases,
+    sets.random_bases,
     proofs.exploration_regret,
     proofs.support_norm,
     proofs.cycle_counts,

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 import sparsebandits as sb
+from sparsebandits.environments.paper_setting import random_matrix
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.figures.ellipsoid import random_matrix
 from sparsebandits.paper.verdicts import (
     ROUNDING,
     Share,

@@ -2,25 +2,30 @@
 
 from scipy import stats
 
-from sparsebandits.paper.base import (
+from sparsebandits.environments.paper_setting import (
     DELTA,
     SHORT,
     SIGMA,
     SPARSITY,
     TRIALS,
-    Experiment,
-    Results,
     paper_environment,
+    random_ellipsoid,
 )
 from sparsebandits.paper.claim import Claim, Verdict
-from sparsebandits.paper.figures.ellipsoid import random_ellipsoid
-from sparsebandits.paper.notes import run_note, setting_note
-from sparsebandits.plotting.figure import Figure, Panel, regret_series
+from sparsebandits.paper.experiment import (
+    Experiment,
+    Outcome,
+    Results,
+    Size,
+    lock_note,
+    setting_note,
+)
+from sparsebandits.plotting.figure import Figure, regret_panel
 from sparsebandits.policies import APSEEG
 from sparsebandits.sweeps import Cell
 from sparsebandits.validation import FloatArray
 
-NAMES = {
+BASES = {
     "standard": "standard",
     "block-gaussian": "random, Gaussian blocks",
     "block-uniform": "random, uniform blocks",
@@ -28,7 +33,7 @@ NAMES = {
 SCALES = {"literal": 1.0, "scaled": 0.005}
 
 
-def _cells(quick: bool) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     X = random_ellipsoid()
     return [
         Cell(
@@ -43,55 +48,47 @@ def _cells(quick: bool) -> list[Cell]:
                 confidence_scale=scale,
             ),
             environment=paper_environment(X),
-            horizon=SHORT // 10 if quick else SHORT,
-            trials=4 if quick else 20 * TRIALS,
+            horizon=SHORT // 10 if size == "quick" else SHORT,
+            trials=4 if size == "quick" else 20 * TRIALS,
             benchmark="greedy",
         )
         for kind, scale in SCALES.items()
-        for name, label in NAMES.items()
+        for name, label in BASES.items()
     ]
 
 
-def _figures(results: Results, seed: int) -> list[Figure]:
+def _outcome(results: Results) -> Outcome:
     panels = tuple(
-        Panel(
-            title=f"confidence scale {scale:g}",
-            x_label="step T",
-            y_label="regret (reward units)",
-            series=tuple(
-                regret_series(results[f"{name}-{kind}"], label, i)
-                for i, (name, label) in enumerate(NAMES.items())
-            ),
+        regret_panel(
+            f"confidence scale {scale:g}",
+            {label: results[f"{name}-{kind}"] for name, label in BASES.items()},
         )
         for kind, scale in SCALES.items()
     )
-    notes = [setting_note([results["standard-literal"]], seed)]
-    for kind, scale in SCALES.items():
-        for name, label in NAMES.items():
-            notes.append(run_note(f"{label}, scale {scale:g}", results[f"{name}-{kind}"]))
-    return [
-        Figure(
-            id="bases",
-            label="fig:app_basis_actions",
-            title="Exploration bases on the ellipsoid, APSEE-G",
-            panels=panels,
-            notes=tuple(notes),
-        )
-    ]
-
-
-def _claims(results: Results) -> list[Claim]:
-    return [_paired(results, kind, scale) for kind, scale in SCALES.items()]
+    locks = (
+        lock_note(f"{label}, scale {scale:g}", results[f"{name}-{kind}"])
+        for kind, scale in SCALES.items()
+        for name, label in BASES.items()
+    )
+    figure = Figure(
+        id="app_basis_actions",
+        label="fig:app_basis_actions",
+        title="Exploration bases on the ellipsoid, APSEE-G",
+        panels=panels,
+        notes=(setting_note([results["standard-literal"]]), *locks),
+    )
+    claims = (_paired(results, kind, scale) for kind, scale in SCALES.items())
+    return Outcome(figures=(figure,), claims=tuple(claims))
 
 
 def _paired(results: Results, kind: str, scale: float) -> Claim:
     """Compare trial by trial, because theta* and the noise are shared."""
     base = results[f"standard-{kind}"].regret[:, -1]
     worst, text, interval = 0.0, [], (0.0, 0.0)
-    for name in list(NAMES)[1:]:
+    for name in list(BASES)[1:]:
         difference = (results[f"{name}-{kind}"].regret[:, -1] - base) / base.mean()
         low, high = _interval(difference)
-        text.append(f"{NAMES[name]} {difference.mean():+.1%} [{low:+.1%}, {high:+.1%}]")
+        text.append(f"{BASES[name]} {difference.mean():+.1%} [{low:+.1%}, {high:+.1%}]")
         if abs(difference.mean()) >= abs(worst):
             worst, interval = float(difference.mean()), (low, high)
     return Claim(
@@ -122,14 +119,13 @@ def _interval(differences: FloatArray) -> tuple[float, float]:
     return float(differences.mean() - half), float(differences.mean() + half)
 
 
-BASES = Experiment(
+APP_BASIS_ACTIONS = Experiment(
     id="bases",
     labels=("fig:app_basis_actions",),
     title="Impact of the exploration basis",
     about="Standard axes against two random orthogonal bases, on the ellipsoid of fig:case4.",
     cells=_cells,
-    figures=_figures,
-    claims=_claims,
+    outcome=_outcome,
     decisions=(
         "400 trials instead of 20: with 20 the intervals are wider than the differences.",
         "The paper's random orthogonal bases are dense and break |S_k| <= H; ours are orthogonal "

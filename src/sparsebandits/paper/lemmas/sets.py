@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 import sparsebandits as sb
-from sparsebandits.paper.base import DIM, SPARSITY
+from sparsebandits.environments.paper_setting import DIM, SPARSITY, random_matrix
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.figures.ellipsoid import random_matrix
 from sparsebandits.paper.verdicts import (
     ROUNDING,
     Share,

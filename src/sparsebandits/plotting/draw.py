@@ -94,6 +94,7 @@ def _canvas(figure: Figure) -> Any:
         0.01, 0.08 / height, "\n".join(figure.notes), fontsize=7.5, va="bottom", color="#333333"
     )
     canvas.tight_layout(rect=(0, bottom, 1, 0.97))
+    canvas.set_layout_engine(None)  # else everything is laid out anew before each file is written
     return canvas
 
 

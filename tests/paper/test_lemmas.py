@@ -158,9 +158,16 @@ def test_a_change_counts_only_where_it_was_needed_and_helps() -> None:
     assert with_change("holds", "holds") == "holds"
     assert with_change("not testable", "holds") == "not testable"
     for printed, stated in ((Share(0, 9), ""), (Share(4, 9), "this")):
-        verdict = with_change(always(printed), "holds")
-        texts = {"id": "x", "label": "x", "statement": "x.", "measured": "x."}
-        assert share_claim(printed, verdict, "this", **texts).change == stated
+        claim = share_claim(
+            printed,
+            repaired=Share(0, 9),
+            change="this",
+            id="x",
+            label="x",
+            statement="x.",
+            measured="x.",
+        )
+        assert claim.change == stated
 
 
 def test_failure_probabilities_may_add_up_to_delta() -> None:

@@ -33,11 +33,10 @@ def theorem_claim(cell: Cell, run: Run, *, id: str, label: str) -> Claim:  # noq
         statement="The regret stays below the theorem's bound, with its constants.",
         experiment=id,
         measured=(
-            f"{within} of {measured.size} literal runs at T = {horizon:,} stay below the "
-            f"bound, which is {np.median(ratios):,.0f} times the regret (median; from "
-            f"{ratios.min():,.0f} to {ratios.max():,.0f}) and "
-            f"about {np.median(bounds / trivial):.2g} times the trivial bound "
-            "2 L ||theta*|| T."
+            f"{within} of {measured.size} literal runs at T = {horizon:,} stay below the bound, "
+            f"which is {np.median(ratios):,.0f} times the regret (median; from {ratios.min():,.0f} "
+            f"to {ratios.max():,.0f}) and about {np.median(bounds / trivial):.2g} times the "
+            "trivial bound 2 L ||theta*|| T."
         ),
         value=float(np.median(ratios)),
         low=float(ratios.min()),

@@ -1,5 +1,7 @@
 """Lemmas about estimates: coverage, support tests, warm-up."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 import sparsebandits as sb
@@ -9,7 +11,6 @@ from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.verdicts import (
     ROUNDING,
     Share,
-    always,
     at_most,
     locks_at_most,
     share_claim,
@@ -18,7 +19,7 @@ from sparsebandits.paper.verdicts import (
 from sparsebandits.validation import BoolArray, FloatArray
 
 
-def coverage(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def coverage(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`lemma:ols-bound-hp` and the sharper bounds: how often theta_hat_c is ever further off."""
     runs, cycles = (400, 200) if quick else (2000, 1000)
     basis = sb.make_basis("standard", sb.LpBall(DIM), SPARSITY)
@@ -54,43 +55,37 @@ def coverage(rng: np.random.Generator, quick: bool) -> list[Claim]:
             ratio = float((seen["l2 error"] / limit["l2 error"]).max())
             largest[name] = max(largest[name], ratio)
     setting = {"dim": DIM, "sparsity": SPARSITY, "sigma": SIGMA, "delta": DELTA, "cycles": cycles}
-    claims = []
-    for name in limits:
+    paper = limits["paper"]
+    for name, limit in limits.items():
         is_paper = name == "paper"
         share = Share(failed[name]["l2 error" if is_paper else "any"], runs)
-        width = float(limits[name]["l2 error"][99] / limits["paper"]["l2 error"][99])
-        pair = float(
-            limits[name]["difference of two scores"][99]
-            / limits["paper"]["difference of two scores"][99]
+        width, pair = (
+            float(limit[what][99] / paper[what][99])
+            for what in ("l2 error", "difference of two scores")
         )
         narrower = (
-            f"that bound is {width:.2f} epsilon_c, and the one for two scores {2 * pair:.2f} "
-            "epsilon_c where the paper has 2"
+            f"; at c = 100 that bound is {width:.2f} epsilon_c, and the one for two scores "
+            f"{2 * pair:.2f} epsilon_c where the paper has 2"
         )
-        what = (
-            "||theta_hat_c - theta*|| <= epsilon_c for all c at once"
-            if is_paper
-            else f"all statements of the {name!r} bound (l2 error, on H coordinates, of two "
-            "scores, of one coordinate) for all c at once"
+        sharper = (
+            f"all statements of the {name!r} bound (l2 error, on H coordinates, of two scores, of "
+            "one coordinate) for all c at once"
         )
-        claims.append(
-            share_claim(
-                share,
-                at_most(share, DELTA),
-                id="coverage-ols-bound" if is_paper else f"coverage-{name}",
-                label="lemma:ols-bound-hp" + ("" if is_paper else " (sharper)"),
-                statement=("" if is_paper else "Ours: ")
-                + f"with probability at least 1 - delta, {what}.",
-                measured=f"Violated at some cycle c <= {cycles} in {share} runs, delta = {DELTA}; "
-                f"the largest l2 error was {largest[name]:.2f} of its bound"
-                + ("." if is_paper else f"; at c = 100 {narrower}."),
-                details={**setting, "failures": failed[name], "largest_ratio": largest[name]},
-            )
+        what = "||theta_hat_c - theta*|| <= epsilon_c for all c at once" if is_paper else sharper
+        yield share_claim(
+            share,
+            at_most(share, DELTA),
+            id="coverage-ols-bound" if is_paper else f"coverage-{name}",
+            label="lemma:ols-bound-hp" + ("" if is_paper else " (sharper)"),
+            statement=("" if is_paper else "Ours: ")
+            + f"with probability at least 1 - delta, {what}.",
+            measured=f"Violated at some cycle c <= {cycles} in {share} runs, delta = {DELTA}; the "
+            f"largest l2 error was {largest[name]:.2f} of its bound{'' if is_paper else narrower}.",
+            details={**setting, "failures": failed[name], "largest_ratio": largest[name]},
         )
-    return claims
 
 
-def sum_of_subgaussian(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def sum_of_subgaussian(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`lemma:sum-abs-subgaussian` with noise that depends on the past, the hard case."""
     runs, n = (2000, 100) if quick else (20_000, 200)
     limit = np.sqrt(2 * n * np.log(2 / DELTA))
@@ -99,25 +94,23 @@ def sum_of_subgaussian(rng: np.random.Generator, quick: bool) -> list[Claim]:
         # Signs until the limit is passed, then silence: the sum stays at its largest excursion.
         total += np.where(np.abs(total) < limit, rng.choice([-1.0, 1.0], runs), 0.0)
     share = Share.of(np.abs(total) > limit)
-    return [
-        share_claim(
-            share,
-            at_most(share, DELTA),
-            id="sum-of-subgaussian",
-            label="lemma:sum-abs-subgaussian",
-            statement="|S_n| <= sqrt(2 n sigma^2 ln(2 / delta)) with probability at least "
-            "1 - delta, for conditionally sub-Gaussian noise.",
-            measured=f"With signs that stop once the limit is passed, |S_{n}| exceeded it in "
-            f"{share} runs, delta = {DELTA}.",
-            details={"n": n, "delta": DELTA},
-        )
-    ]
+    yield share_claim(
+        share,
+        at_most(share, DELTA),
+        id="sum-of-subgaussian",
+        label="lemma:sum-abs-subgaussian",
+        statement="|S_n| <= sqrt(2 n sigma^2 ln(2 / delta)) with probability at least "
+        "1 - delta, for conditionally sub-Gaussian noise.",
+        measured=f"With signs that stop once the limit is passed, |S_{n}| exceeded it in "
+        f"{share} runs, delta = {DELTA}.",
+        details={"n": n, "delta": DELTA},
+    )
 
 
 # ---------------------------------------------------------------------- support tests
 
 
-def top_h_consistency(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def top_h_consistency(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`lemma:stopping_condition_l2ball` as the implication that it is."""
     n = 5000 if quick else 100_000
     ball, lanes = sb.LpBall(DIM), np.arange(n)
@@ -140,23 +133,20 @@ def top_h_consistency(rng: np.random.Generator, quick: bool) -> list[Claim]:
 
     share = Share.of(flips(2 * (1 + ROUNDING)))
     looser = {f"{factor:.3f}": Share.of(flips(factor)).value for factor in (1.42, 1.41, 1.0)}
-    return [
-        share_claim(
-            share,
-            always(share),
-            id="consistency-top-h",
-            label="lemma:stopping_condition_l2ball",
-            statement="If ||theta_hat_c - theta*|| <= epsilon_c and the empirical gap exceeds "
-            "2 epsilon_c, the estimated support is the true one.",
-            measured=f"The supports differed in {share} pairs at the edge of the condition; half "
-            f"of the errors are the worst there are. At a gap of 1.42 epsilon_c they differed in "
-            f"{looser['1.420']:.0%} and at 1.41 in {looser['1.410']:.0%}: sqrt(2) would do.",
-            details={"dim": DIM, "sparsity": SPARSITY, "share_at_gap_over_epsilon": looser},
-        )
-    ]
+    yield share_claim(
+        share,
+        id="consistency-top-h",
+        label="lemma:stopping_condition_l2ball",
+        statement="If ||theta_hat_c - theta*|| <= epsilon_c and the empirical gap exceeds "
+        "2 epsilon_c, the estimated support is the true one.",
+        measured=f"The supports differed in {share} pairs at the edge of the condition; half "
+        f"of the errors are the worst there are. At a gap of 1.42 epsilon_c they differed in "
+        f"{looser['1.420']:.0%} and at 1.41 in {looser['1.410']:.0%}: sqrt(2) would do.",
+        details={"dim": DIM, "sparsity": SPARSITY, "share_at_gap_over_epsilon": looser},
+    )
 
 
-def top_h_locks(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def top_h_locks(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """Wrong locks of APSEE on a near tie, with the paper's bound and with ours."""
     dim, sparsity, gap = 8, 2, 0.05
     trials, cycles = (150, 4000) if quick else (1000, 6000)
@@ -183,30 +173,26 @@ def top_h_locks(rng: np.random.Generator, quick: bool) -> list[Claim]:
         locked[case], wrong[case] = Share.of(hit), Share.of(hit & ~run.support_correct)
     needed = cycles_to_lock(gap, policies[0].unit_threshold, sigma=SIGMA)
     setting = {"dim": dim, "sparsity": sparsity, "gap": gap, "sigma": SIGMA, "delta": DELTA}
-    claims = []
     for case, label in (("paper", ""), ("pairwise", " (sharper)")):
         tail = (
             f"the gap of theta* passes the test only after {needed:.3g} cycles"
             if case == "paper"
             else f"with the bound times 0.3, {wrong['too-small'].value:.1%} of runs lock wrongly"
         )
-        claims.append(
-            share_claim(
-                wrong[case],
-                locks_at_most(wrong[case], locked[case], DELTA),
-                id=f"wrong-locks-{case}",
-                label=f"lemma:stopping_condition_l2ball{label}",
-                statement=("" if case == "paper" else "Ours, the 'pairwise' bound: ")
-                + "with probability at least 1 - delta, APSEE never locks a wrong support.",
-                measured=f"On a near tie (gap {gap}), {locked[case].count} of {trials} runs locked "
-                f"within {cycles} cycles, wrongly in {wrong[case]}; {tail}.",
-                details={**setting, "cycles": cycles, "locked": locked[case].count},
-            )
+        yield share_claim(
+            wrong[case],
+            locks_at_most(wrong[case], locked[case], DELTA),
+            id=f"wrong-locks-{case}",
+            label=f"lemma:stopping_condition_l2ball{label}",
+            statement=("" if case == "paper" else "Ours, the 'pairwise' bound: ")
+            + "with probability at least 1 - delta, APSEE never locks a wrong support.",
+            measured=f"On a near tie (gap {gap}), {locked[case].count} of {trials} runs locked "
+            f"within {cycles} cycles, wrongly in {wrong[case]}; {tail}.",
+            details={**setting, "cycles": cycles, "locked": locked[case].count},
         )
-    return claims
 
 
-def greedy_consistency(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def greedy_consistency(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`lemma:general_consistency` as an implication, and wrong greedy locks."""
     sets, n, dim = (10, 200, 6) if quick else (100, 500, 6)
     flips: dict[float, list[BoolArray]] = {2.0: [], 0.5: []}
@@ -224,9 +210,8 @@ def greedy_consistency(rng: np.random.Generator, quick: bool) -> list[Claim]:
             best = sb.sparse_argmax_batch(ellipsoid, truth, sparsity, "greedy")
             differs.append((best.supports != found.supports).any(axis=1))
     share, power = (Share.of(np.concatenate(flips[factor])) for factor in (2.0, 0.5))
-    claim = share_claim(
+    yield share_claim(
         share,
-        always(share),
         id="consistency-greedy",
         label="lemma:general_consistency",
         statement="If ||theta_hat_c - theta*|| <= epsilon_c and the minimum greedy gap exceeds "
@@ -235,7 +220,7 @@ def greedy_consistency(rng: np.random.Generator, quick: bool) -> list[Claim]:
         f"ellipsoids; where the gap is only L_X epsilon_c / 2, in {power.value:.2%} of pairs.",
         details={"dim": dim, "sparsity": [1, 3], "ellipsoids": sets},
     )
-    return [claim, _greedy_locks(rng, quick)]
+    yield _greedy_locks(rng, quick)
 
 
 def _against_first_pick(ellipsoid: sb.Ellipsoid, theta: FloatArray) -> FloatArray:
@@ -279,7 +264,7 @@ def _greedy_locks(rng: np.random.Generator, quick: bool) -> Claim:
 # ---------------------------------------------------------------------- warm-up
 
 
-def warmup_simulated(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def warmup_simulated(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`lemma:C_0`: the cycle in which the literal test locks, against C_0."""
     trials = 40 if quick else 300
     late, wrong, ratios, settings = [], [], [], []
@@ -300,23 +285,21 @@ def warmup_simulated(rng: np.random.Generator, quick: bool) -> list[Claim]:
         settings.append({"dim": dim, "sparsity": sparsity, "sigma": sigma, "gap": gap})
     share, ratio = Share.of(np.concatenate(late)), np.concatenate(ratios)
     misled = int(np.concatenate(wrong).sum())
-    return [
-        share_claim(
-            share,
-            at_most(share, DELTA),
-            id="warmup-cycles",
-            label="lemma:C_0",
-            statement="On the event of lemma:ols-bound-hp, which has probability at least "
-            "1 - delta, the support is locked by cycle C_0.",
-            measured=f"Locked after C_0 in {share} runs, delta = {DELTA}; C_0 is "
-            f"{np.median(ratio):.1f} times the measured cycle in the median and at least "
-            f"{ratio.min():.1f} times; {misled} locks were wrong.",
-            details={"settings": settings, "median_ratio": float(np.median(ratio))},
-        )
-    ]
+    yield share_claim(
+        share,
+        at_most(share, DELTA),
+        id="warmup-cycles",
+        label="lemma:C_0",
+        statement="On the event of lemma:ols-bound-hp, which has probability at least "
+        "1 - delta, the support is locked by cycle C_0.",
+        measured=f"Locked after C_0 in {share} runs, delta = {DELTA}; C_0 is "
+        f"{np.median(ratio):.1f} times the measured cycle in the median and at least "
+        f"{ratio.min():.1f} times; {misled} locks were wrong.",
+        details={"settings": settings, "median_ratio": float(np.median(ratio))},
+    )
 
 
-def warmup_greedy(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def warmup_greedy(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """Try the same C_0 on APSEE-G, whose threshold has the factor L_X that C_0 lacks."""
     sets, trials, dim, sparsity, sigma = (5, 20, 4, 2, 0.05) if quick else (10, 30, 4, 2, 0.05)
     late: dict[str, list[BoolArray]] = {"printed": [], "changed": []}
@@ -343,17 +326,14 @@ def warmup_greedy(rng: np.random.Generator, quick: bool) -> list[Claim]:
             late[name].append(cycle > max(np.ceil(limit), 1))
         norms.append(float(norm))
     printed, changed = (Share.of(np.concatenate(late[name])) for name in ("printed", "changed"))
-    return [
-        share_claim(
-            printed,
-            with_change(at_most(printed, DELTA), at_most(changed, DELTA)),
-            "L_X^2 h_1 in place of h_1: the greedy threshold is 2 L_X epsilon_c.",
-            id="warmup-cycles-greedy",
-            label="thm:regret_general",
-            statement="By the same logic as lemma:C_0, APSEE-G locks by C_0 = O(h_1 / "
-            "Delta_min^2).",
-            measured=f"Locked after C_0 with h_1 in {printed} runs, and after C_0 with L_X^2 h_1 "
-            f"in {changed}, on ellipsoids with L_X from {min(norms):.0f} to {max(norms):.0f}.",
-            details={"dim": dim, "sigma": sigma, "norm_bounds": norms, "late": changed.count},
-        )
-    ]
+    yield share_claim(
+        printed,
+        with_change(at_most(printed, DELTA), at_most(changed, DELTA)),
+        change="L_X^2 h_1 in place of h_1: the greedy threshold is 2 L_X epsilon_c.",
+        id="warmup-cycles-greedy",
+        label="thm:regret_general",
+        statement="By the same logic as lemma:C_0, APSEE-G locks by C_0 = O(h_1 / Delta_min^2).",
+        measured=f"Locked after C_0 with h_1 in {printed} runs, and after C_0 with L_X^2 h_1 "
+        f"in {changed}, on ellipsoids with L_X from {min(norms):.0f} to {max(norms):.0f}.",
+        details={"dim": dim, "sigma": sigma, "norm_bounds": norms, "late": changed.count},
+    )

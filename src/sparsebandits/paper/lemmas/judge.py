@@ -1,6 +1,6 @@
 """Every lemma and proposition of the paper, and the steps of its proofs, with verdicts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.lemmas import estimation, proofs, sets, submodularity
 from sparsebandits.validation import as_integer
 
-Group = Callable[[np.random.Generator, bool], list[Claim]]
+Group = Callable[[np.random.Generator, bool], Iterator[Claim]]
 
 
 def lemma_claims(

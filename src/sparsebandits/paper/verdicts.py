@@ -58,11 +58,11 @@ def always(violations: Share) -> Verdict:
     return "fails" if violations.low > 0 else "holds"
 
 
-def sometimes(found: Share) -> Verdict:
+def sometimes(seen: Share) -> Verdict:
     """Judge a statement that something occurs: it fails if it was never seen."""
-    if found.runs == 0:
+    if seen.runs == 0:
         return "not testable"
-    return "holds" if found.low > 0 else "fails"
+    return "holds" if seen.low > 0 else "fails"
 
 
 def at_most(failures: Share, limit: float) -> Verdict:

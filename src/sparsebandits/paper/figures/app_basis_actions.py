@@ -83,10 +83,10 @@ def _outcome(results: Results) -> Outcome:
 
 def _paired(results: Results, kind: str, scale: float) -> Claim:
     """Compare trial by trial, because theta* and the noise are shared."""
-    base = results[f"standard-{kind}"].regret[:, -1]
+    standard = results[f"standard-{kind}"].regret[:, -1]
     worst, text, interval = 0.0, [], (0.0, 0.0)
     for name in list(BASES)[1:]:
-        difference = (results[f"{name}-{kind}"].regret[:, -1] - base) / base.mean()
+        difference = (results[f"{name}-{kind}"].regret[:, -1] - standard) / standard.mean()
         low, high = _interval(difference)
         text.append(f"{BASES[name]} {difference.mean():+.1%} [{low:+.1%}, {high:+.1%}]")
         if abs(difference.mean()) >= abs(worst):

@@ -115,7 +115,7 @@ def top_h_consistency(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     n = 5000 if quick else 100_000
     ball, lanes = sb.LpBall(DIM), np.arange(n)
     estimate = rng.uniform(-1, 1, (n, DIM))
-    found = sb.sparse_argmax_batch(ball, estimate, SPARSITY)
+    on_estimate = sb.sparse_argmax_batch(ball, estimate, SPARSITY)
     order = np.argsort(-np.abs(estimate), axis=1)
     # Half of the errors point anywhere; half move the two entries at the gap towards each other.
     direction = rng.standard_normal((n, DIM))
@@ -127,9 +127,9 @@ def top_h_consistency(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
 
     def flips(gap_over_epsilon: float) -> BoolArray:
-        truth = estimate + direction * (found.gaps / gap_over_epsilon)[:, None]
+        truth = estimate + direction * (on_estimate.gaps / gap_over_epsilon)[:, None]
         best = sb.sparse_argmax_batch(ball, truth, SPARSITY)
-        return np.asarray((best.supports != found.supports).any(axis=1))
+        return np.asarray((best.supports != on_estimate.supports).any(axis=1))
 
     share = Share.of(flips(2 * (1 + ROUNDING)))
     looser = {f"{factor:.3f}": Share.of(flips(factor)).value for factor in (1.42, 1.41, 1.0)}
@@ -200,15 +200,15 @@ def greedy_consistency(rng: np.random.Generator, quick: bool) -> Iterator[Claim]
         ellipsoid = sb.Ellipsoid(random_matrix(rng, dim, float(condition)))
         sparsity = (1, 3)[number % 2]
         estimate = rng.uniform(-1, 1, (n, dim))
-        found = sb.sparse_argmax_batch(ellipsoid, estimate, sparsity, "greedy")
+        on_estimate = sb.sparse_argmax_batch(ellipsoid, estimate, sparsity, "greedy")
         direction = rng.standard_normal((n, dim))
         direction[::2] = _against_first_pick(ellipsoid, estimate[::2])
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
         for factor, differs in flips.items():
-            length = found.gaps / (factor * ellipsoid.norm_bound * (1 + ROUNDING))
+            length = on_estimate.gaps / (factor * ellipsoid.norm_bound * (1 + ROUNDING))
             truth = estimate + direction * length[:, None]
             best = sb.sparse_argmax_batch(ellipsoid, truth, sparsity, "greedy")
-            differs.append((best.supports != found.supports).any(axis=1))
+            differs.append((best.supports != on_estimate.supports).any(axis=1))
     share, power = (Share.of(np.concatenate(flips[factor])) for factor in (2.0, 0.5))
     yield share_claim(
         share,

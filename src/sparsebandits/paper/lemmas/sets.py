@@ -146,8 +146,8 @@ def sorting(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         for name, (X, value) in cases.items():
             best = value(theta[:, supports]).max(axis=1)
             method: Any = "greedy" if name == "greedy" else "top-h"
-            found = sb.sparse_argmax_batch(X, theta, sparsity, method)
-            earned = np.einsum("nd,nd->n", found.actions, theta)
+            solved = sb.sparse_argmax_batch(X, theta, sparsity, method)
+            earned = np.einsum("nd,nd->n", solved.actions, theta)
             missed[name].append(np.abs(earned - best) > ROUNDING * (1 + best))
     shares = {name: Share.of(np.concatenate(parts)) for name, parts in missed.items()}
     details = {"dim": dim, "sparsity": f"1 to {dim - 1}"}

@@ -30,9 +30,9 @@ def displayed_bound(X: sb.ActionSet, theta: FloatArray) -> float:
     h = np.array([X.value(theta, support) for support in members])
     alone = np.array([sum(h[1 << i] for i in support) for support in members])
     least = np.inf
-    for base in range(full + 1):
-        others = np.array([code for code in range(1, full + 1) if not code & base], dtype=np.intp)
-        gained = h[base | others] - h[base]
+    for chosen in range(full + 1):
+        others = np.array([code for code in range(1, full + 1) if not code & chosen], dtype=np.intp)
+        gained = h[chosen | others] - h[chosen]
         counts = gained > 1e-9
         if counts.any():
             least = min(least, float((alone[others][counts] / gained[counts]).min()))

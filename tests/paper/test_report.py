@@ -15,6 +15,7 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.comparison.scenarios import ROBUSTNESS
 from sparsebandits.paper.claim import VERDICTS
+from sparsebandits.paper.page import _templates
 from sparsebandits.paper.report import reproduce
 from sparsebandits.paper.table import EXPERIMENTS
 
@@ -255,3 +256,10 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(sb.SparseBanditsError, match="cannot be made"):
         reproduce(["case4"], size="quick", out=tmp_path / "file")
+
+
+def test_without_jinja_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    _templates.cache_clear()
+    with pytest.raises(sb.SparseBanditsError, match=r"sparsebandits\[paper\]"):
+        reproduce(["case4"], size="quick", out=tmp_path)

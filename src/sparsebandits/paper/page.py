@@ -5,14 +5,16 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import jinja2
+from typing import TYPE_CHECKING, Any
 
 from sparsebandits.comparison.field import RECOMMENDED
+from sparsebandits.errors import SolverError
 from sparsebandits.paper.claim import VERDICTS, Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Size
 from sparsebandits.plotting.figure import Figure
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAPER = "Learning to Sparsify Stochastic Linear Bandits"
 
@@ -133,7 +135,13 @@ def render_pages(report: Report, figures: Path) -> dict[str, str]:
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def _templates() -> "Environment":
+    try:
+        import jinja2
+    except ModuleNotFoundError:
+        raise SolverError(
+            "The report needs Jinja2; install it with: pip install 'sparsebandits[paper]'"
+        ) from None
     return jinja2.Environment(
         loader=jinja2.PackageLoader("sparsebandits.paper"),
         autoescape=True,

@@ -133,7 +133,7 @@ def _draw_panel(ax: "Axes", panel: Panel) -> None:
         place: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
         ax.legend(handles, wrapped, fontsize=7, frameon=False, handlelength=3.4, **place)
     elif len(panel.series) > 1:
-        ax.legend(fontsize=7, frameon=True, framealpha=0.85, loc="best")
+        ax.legend(fontsize=7, framealpha=0.85, handlelength=3.4, loc="best")
 
 
 def _draw_lines(ax: "Axes", panel: Panel) -> None:

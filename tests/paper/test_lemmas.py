@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 import sparsebandits as sb
 from sparsebandits.estimation import PaperBound
 from sparsebandits.paper.claim import VERDICTS, Claim
-from sparsebandits.paper.lemmas import estimation
+from sparsebandits.paper.lemmas import estimation, support_tests
 from sparsebandits.paper.lemmas.estimation import coverage
 from sparsebandits.paper.lemmas.judge import GROUPS, lemma_claims
 from sparsebandits.paper.lemmas.proofs import cycles_played
@@ -208,7 +208,7 @@ def test_locks_notice_a_threshold_that_is_too_small(monkeypatch: pytest.MonkeyPa
         return scaled(**{**keywords, "confidence_scale": 0.02})
 
     monkeypatch.setattr(sb, "APSEE", too_eager)
-    found = estimation.top_h_locks(np.random.default_rng(0), quick=True)
+    found = support_tests.top_h_locks(np.random.default_rng(0), quick=True)
     assert {claim.verdict for claim in found} == {"fails"}
 
 

@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.lemmas import estimation, proofs, sets, submodularity
+from sparsebandits.paper.lemmas import (
+    estimation,
+    proofs,
+    sets,
+    submodularity,
+    support_tests,
+    warmup,
+)
 from sparsebandits.validation import as_integer
 
 Group = Callable[[np.random.Generator, bool], Iterator[Claim]]
@@ -41,13 +48,13 @@ def lemma_claims(
 GROUPS: tuple[Group, ...] = (
     estimation.coverage,
     estimation.sum_of_subgaussian,
-    proofs.union_over_cycles,
-    estimation.top_h_consistency,
-    estimation.top_h_locks,
-    estimation.greedy_consistency,
-    estimation.warmup_simulated,
-    estimation.warmup_greedy,
-    proofs.warmup_algebra,
+    estimation.union_over_cycles,
+    support_tests.top_h_consistency,
+    support_tests.top_h_locks,
+    support_tests.greedy_consistency,
+    warmup.warmup_simulated,
+    warmup.warmup_greedy,
+    warmup.warmup_algebra,
     sets.lipschitz_value,
     sets.lipschitz_gradient,
     sets.normalised_vectors,

@@ -5,127 +5,18 @@ from collections.abc import Iterator
 import numpy as np
 
 import sparsebandits as sb
-from sparsebandits.environments.paper_setting import DELTA, DIM, SPARSITY, random_matrix
-from sparsebandits.estimation import warmup_cycles
+from sparsebandits.environments.paper_setting import DIM, SPARSITY, random_matrix
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.verdicts import (
     ROUNDING,
     Share,
     always,
-    below_one,
     levels_off,
     number_claim,
     share_claim,
     with_change,
 )
 from sparsebandits.validation import BoolArray, FloatArray
-
-
-def union_over_cycles(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
-    """Add up the union bound in the proof of `lemma:ols-bound-hp`, as printed."""
-    c = np.arange(1, 10**5 if quick else 10**6, dtype=np.float64)
-
-    def total(factor: float) -> float:
-        tails = 2 * np.exp(-np.log(factor * DIM * c**2 / DELTA))  # two tails of W(c)_i
-        # The rest of sum 1 / c^2 is less than 1 / (last c).
-        return float(DIM * tails.sum() + 2 * DELTA / (factor * c[-1])) / DELTA
-
-    printed, changed = total(2.0), total(4.0)
-    yield number_claim(
-        printed,
-        with_change(below_one(printed), below_one(changed)),
-        id="union-over-cycles",
-        label="lemma:ols-bound-hp",
-        statement="By the union bound over c and i, |W(c)_i|^2 <= 2 c sigma^2 B_ii "
-        "ln(2 d c^2 / delta) for all c and i with probability at least 1 - delta.",
-        measured=f"The tails with the printed logarithm add up to {printed:.3f} delta; with "
-        f"the share delta / (2 d c^2) that the proof allots they add up to {changed:.3f} delta "
-        "and the logarithm is ln(4 d c^2 / delta).",
-        change="ln(4 d c^2 / delta) in place of ln(2 d c^2 / delta) in this step; the lemma "
-        "itself has slack enough (see coverage-ols-bound).",
-        details={"printed": printed, "changed": changed, "exact_limit": float(np.pi**2 / 6)},
-    )
-
-
-def warmup_algebra(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
-    """Check the steps inside the proof of `lemma:C_0`."""
-    n = 20_000 if quick else 400_000
-    constant = np.exp(1 + rng.exponential(3.0, n))
-    x = 2 * constant * np.log(constant) * np.exp(rng.exponential(1.0, n) * (rng.random(n) < 0.8))
-    auxiliary = Share.of(x < constant * np.log(x) * (1 - ROUNDING))
-
-    dim = 8
-    truth = rng.uniform(-1, 1, (n // 20, dim))
-    error = rng.standard_normal(truth.shape) * rng.exponential(0.3, (truth.shape[0], 1))
-    moved = np.abs(np.sort(np.abs(truth + error), axis=1) - np.sort(np.abs(truth), axis=1))
-    weyl = Share.of(moved.max(axis=1) > np.abs(error).max(axis=1) * (1 + ROUNDING))
-    yield share_claim(
-        auxiliary,
-        id="warmup-auxiliary",
-        label="lemma:C_0",
-        statement="For A > e, x >= 2 A ln A suffices for x >= A ln x.",
-        measured=f"Violated in {auxiliary} random pairs (A, x), a fifth of them at x = 2 A ln A.",
-    )
-    yield share_claim(
-        weyl,
-        id="sorted-values",
-        label="lemma:C_0",
-        statement="The k-th largest absolute value moves by at most the l-infinity norm of "
-        "the perturbation (attributed to Weyl's inequality).",
-        measured=f"Violated in {weyl} random perturbations; it is the 1-Lipschitz continuity "
-        "of order statistics, and needs no matrix theorem.",
-    )
-    yield from _warmup_formula(rng, n // 20)
-
-
-def _warmup_formula(rng: np.random.Generator, n: int) -> Iterator[Claim]:
-    """C_0 as a formula: whether it satisfies its own condition, and its order."""
-    ratio, delta = 10 ** rng.uniform(-4, 6, n), 10 ** rng.uniform(-6, -0.3, n)
-    dim = rng.integers(2, 1000, n)
-
-    def passes(cycle: FloatArray) -> BoolArray:
-        logarithm = np.log(2 * dim * np.maximum(cycle, 1) ** 2 / delta)
-        return np.asarray(
-            (cycle >= 1) & (16 * ratio * logarithm < cycle)
-        )  # eqn:warmup_inequality_raw
-
-    granted = 32 * ratio * np.log(2 * dim / delta) + 128 * ratio * np.log(64 * ratio)  # eqn:C_0
-    printed = Share.of(~passes(np.ceil(granted)))
-    changed_to = 32 * ratio * np.log(2 * dim / delta)
-    changed_to += 128 * ratio * np.log(np.maximum(64 * ratio, np.e))
-    changed = Share.of(~passes(np.maximum(np.floor(changed_to) + 1, 1)))
-    worst = float(granted.min())
-
-    decades, d = 10.0 ** np.arange(13), 20
-    cycles = np.array([warmup_cycles(1.0, r, d, DELTA) for r in decades])
-    as_printed = cycles / (decades * np.log(d / DELTA))
-    with_both = cycles / (decades * (np.log(d / DELTA) + np.log(decades)))
-    yield share_claim(
-        printed,
-        repaired=changed,
-        change="ln(max(64 h_1 / Delta_min^2, e)), and the next whole cycle: the proof needs "
-        "A = 64 h_1 / Delta_min^2 > e.",
-        id="warmup-formula",
-        label="eqn:C_0",
-        statement="At c = C_0 the sufficient condition epsilon_c < Delta_min / 4 holds, "
-        "whatever Delta_min > 0.",
-        measured=f"It does not hold at ceil(C_0) in {printed} draws of (h_1 / Delta^2, d, "
-        f"delta), where C_0 is as low as {worst:.2g}; with the change in {changed}.",
-        details={"smallest_C_0": worst, "changed": changed.count},
-    )
-    yield number_claim(
-        float(as_printed[-1] / as_printed[0]),
-        with_change(levels_off(as_printed), levels_off(with_both)),
-        id="warmup-order",
-        label="lemma:C_0",
-        statement="C_0 = O(h_1 / Delta_min^2 ln(d / delta)).",
-        measured=f"C_0 over that order rises from {as_printed[0]:.0f} at h_1 / Delta^2 = 1 to "
-        f"{as_printed[-1]:.0f} at 10^12, by the same {np.diff(as_printed)[-1]:.0f} per decade; "
-        f"over the order with ln(h_1 / Delta^2) added it stays at {with_both[0]:.0f} to "
-        f"{with_both[-1]:.0f}.",
-        change="h_1 / Delta_min^2 (ln(d / delta) + ln(h_1 / Delta_min^2)).",
-        details={"quotients": as_printed.tolist(), "changed_quotients": with_both.tolist()},
-    )
 
 
 def exploration_regret(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:

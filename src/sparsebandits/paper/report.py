@@ -111,7 +111,8 @@ class _Rerun:
             [cell for own in cells.values() for cell in own],
             self._seed,
             self._out / "cache",
-            workers=self._workers,
+            # A look takes less than starting workers does.
+            workers=1 if self._size == "quick" else self._workers,
             progress=advance,
         )
         if swept.failures:

@@ -34,6 +34,7 @@ def quick_outcome(name: str) -> Outcome:
 @pytest.mark.parametrize("label", FIGURES_OF_THE_PAPER)
 def test_every_label_of_the_paper_names_its_experiments(label: str) -> None:
     assert find_ids(label) == find_ids(f"fig:{label}") == FIGURES_OF_THE_PAPER[label]
+    assert find_ids(label.replace(" ", "-")) == FIGURES_OF_THE_PAPER[label]
     for name in FIGURES_OF_THE_PAPER[label]:
         assert find_ids(name) == [name]
 
@@ -42,7 +43,7 @@ def test_an_unknown_name_is_refused_with_all_that_are_known() -> None:
     with pytest.raises(sb.SparseBanditsError, match="Unknown experiment 'case5'") as caught:
         find_ids("case5")
     for name in (*EXPERIMENTS, *FIGURES_OF_THE_PAPER, "lemmas"):
-        assert name in str(caught.value)
+        assert name.replace(" ", "-") in str(caught.value)
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "field"])

@@ -111,7 +111,7 @@ def test_labels_lines_json_and_bad_input(tmp_path: Path) -> None:
 def test_the_help_lists_every_name() -> None:
     text = command("--help").stdout
     assert "\\b" not in text
-    for name in (*EXPERIMENTS, "lemmas", "case4", "ellipsoid pro", "appendix_experiments"):
+    for name in (*EXPERIMENTS, "lemmas", "case4", "ellipsoid-pro", "appendix_experiments"):
         assert name in text
 
 

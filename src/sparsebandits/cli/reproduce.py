@@ -25,11 +25,10 @@ class _WithTable(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the ids, the labels of the paper that stand for them, and their titles."""
-        from sparsebandits.paper.table import EXPERIMENTS, LEMMAS, short_labels
+        from sparsebandits.paper.table import EXPERIMENTS, LEMMAS, figure_ids
 
         rows = [
-            (" | ".join((each.id, *short_labels(each))), each.title)
-            for each in EXPERIMENTS.values()
+            (" | ".join((each.id, *figure_ids(each))), each.title) for each in EXPERIMENTS.values()
         ]
         with formatter.section("Names"):
             formatter.write_dl([*rows, (LEMMAS, "Lemmas and propositions")])

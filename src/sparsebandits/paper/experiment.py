@@ -44,6 +44,17 @@ class Experiment:
     """Not in the paper: shown on a page of its own, its claims not counted with the paper's."""
 
 
+def figure_id(label: str) -> str:
+    """Return what the files of a figure are called: the paper's label.
+
+    Examples
+    --------
+    >>> figure_id("fig:ellipsoid pro")
+    'ellipsoid-pro'
+    """
+    return label.split(":")[-1].replace(" ", "-")
+
+
 def lock_note(label: str, run: Run) -> str:
     """Say the share of runs that locked and were right, or that none did."""
     trials, horizon = run.regret.shape[0], int(run.steps[-1])

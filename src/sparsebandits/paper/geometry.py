@@ -20,6 +20,7 @@ from sparsebandits.paper.experiment import (
     Outcome,
     Results,
     Size,
+    figure_id,
     lock_note,
     setting_note,
 )
@@ -253,17 +254,6 @@ class Geometry:
             verdict="holds with the stated change" if holds else "fails",
             change=changed.label if holds else "",
         )
-
-
-def figure_id(label: str) -> str:
-    """Return what the files of a figure are called: the paper's label.
-
-    Examples
-    --------
-    >>> figure_id("fig:ellipsoid pro")
-    'ellipsoid-pro'
-    """
-    return label.split(":")[-1].replace(" ", "-")
 
 
 def _trials(run: Run, rows: BoolArray) -> Run:

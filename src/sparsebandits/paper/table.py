@@ -1,7 +1,7 @@
 """The table of experiments: what the command line takes, by id or by the paper's label."""
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.paper.experiment import Experiment
+from sparsebandits.paper.experiment import Experiment, figure_id
 from sparsebandits.paper.figures.app_basis_actions import APP_BASIS_ACTIONS
 from sparsebandits.paper.figures.app_support_recovery import APP_SUPPORT_RECOVERY
 from sparsebandits.paper.figures.appendix_experiments import CASE1, CASE2, CASE3
@@ -35,10 +35,9 @@ LEMMAS = "lemmas"
 IDS: tuple[str, ...] = (*EXPERIMENTS, LEMMAS)
 
 
-def short_labels(experiment: Experiment) -> list[str]:
-    """Return the labels of the paper's figures that an experiment draws, without their "fig:"."""
-    figures = [label for label in experiment.labels if label.startswith("fig:")]
-    return [label.removeprefix("fig:") for label in figures]
+def figure_ids(experiment: Experiment) -> list[str]:
+    """Return the paper's figures that an experiment draws, as their files are called."""
+    return [figure_id(label) for label in experiment.labels if label.startswith("fig:")]
 
 
 def find_ids(name: str) -> list[str]:
@@ -51,10 +50,9 @@ def find_ids(name: str) -> list[str]:
     """
     if name in IDS:
         return [name]
-    label = name.removeprefix("fig:")
-    ids = [each.id for each in EXPERIMENTS.values() if label in short_labels(each)]
+    ids = [each.id for each in EXPERIMENTS.values() if figure_id(name) in figure_ids(each)]
     if not ids:
-        labels = dict.fromkeys(text for each in EXPERIMENTS.values() for text in short_labels(each))
+        labels = dict.fromkeys(label for each in EXPERIMENTS.values() for label in figure_ids(each))
         raise InvalidValueError(
             f"Unknown experiment {name!r}; known: {', '.join(IDS)}; and the paper's figures "
             f"{', '.join(labels)}."

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from sparsebandits.comparison.tables import Table
+from sparsebandits.environments.paper_setting import DELTA, SIGMA, SPARSITY
 from sparsebandits.paper.claim import Claim
 from sparsebandits.plotting.figure import Figure
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell
+
+SETTING: dict[str, Any] = {"sparsity": SPARSITY, "sigma": SIGMA, "delta": DELTA}
+"""What the paper's algorithms are told in its setting."""
 
 Size = Literal["quick", "paper", "full"]
 """A look that shows that all works; the paper's own sizes; the field at its longer horizon too."""

@@ -3,16 +3,14 @@
 from scipy import stats
 
 from sparsebandits.environments.paper_setting import (
-    DELTA,
     SHORT,
-    SIGMA,
-    SPARSITY,
     TRIALS,
     paper_environment,
     random_ellipsoid,
 )
 from sparsebandits.paper.claim import Claim, Verdict
 from sparsebandits.paper.experiment import (
+    SETTING,
     Experiment,
     Outcome,
     Results,
@@ -39,14 +37,7 @@ def _cells(size: Size) -> list[Cell]:
         Cell(
             key=f"{name}-{kind}",
             label=f"{label}, scale {scale:g}",
-            policy=APSEEG(
-                action_set=X,
-                sparsity=SPARSITY,
-                sigma=SIGMA,
-                delta=DELTA,
-                basis=name,
-                confidence_scale=scale,
-            ),
+            policy=APSEEG(action_set=X, basis=name, confidence_scale=scale, **SETTING),
             environment=paper_environment(X),
             horizon=SHORT // 10 if size == "quick" else SHORT,
             trials=4 if size == "quick" else 20 * TRIALS,

@@ -4,18 +4,12 @@ import numpy as np
 
 from sparsebandits.action_sets import LpBall
 from sparsebandits.environments import AdversarialTheta, StandardTheta
-from sparsebandits.environments.paper_setting import (
-    DELTA,
-    DIM,
-    LONG,
-    SIGMA,
-    SPARSITY,
-    paper_environment,
-)
+from sparsebandits.environments.paper_setting import DELTA, DIM, LONG, SIGMA, paper_environment
 from sparsebandits.estimation import cycles_to_lock, make_confidence, warmup_cycles
 from sparsebandits.exploration import DiagonalBasis
 from sparsebandits.paper.claim import Claim, Verdict
 from sparsebandits.paper.experiment import (
+    SETTING,
     Experiment,
     Outcome,
     Results,
@@ -52,9 +46,7 @@ def _cells(size: Size) -> list[Cell]:
         Cell(
             key=f"{name}-{variant.key}",
             label=f"{name} theta*, {variant.label}",
-            policy=APSEE(
-                action_set=X, sparsity=SPARSITY, sigma=SIGMA, delta=DELTA, **variant.changes
-            ),
+            policy=APSEE(action_set=X, **SETTING, **variant.changes),
             environment=paper_environment(X, theta),
             horizon=LONG // 40 if size == "quick" else 5 * LONG,
             trials=4 if size == "quick" else 50,

@@ -8,16 +8,9 @@ from sparsebandits.environments import (
     TurningEllipsoid,
     UniformCube,
 )
-from sparsebandits.environments.paper_setting import (
-    DELTA,
-    DIM,
-    SHORT,
-    SIGMA,
-    SPARSITY,
-    random_ellipsoid,
-)
+from sparsebandits.environments.paper_setting import DIM, SHORT, SIGMA, random_ellipsoid
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.experiment import Experiment, Outcome, Results, Size, setting_note
+from sparsebandits.paper.experiment import SETTING, Experiment, Outcome, Results, Size, setting_note
 from sparsebandits.paper.exponents import SUB_LINEAR, rate_claim
 from sparsebandits.paper.geometry import Variant
 from sparsebandits.plotting.figure import Figure, regret_panel
@@ -62,11 +55,7 @@ def _cells(size: Size) -> list[Cell]:
             key=f"{name}-{variant.key}",
             label=variant.label,
             policy=TimeVaryingAPSEEG(
-                action_set=environment.action_set,
-                sparsity=SPARSITY,
-                sigma=SIGMA,
-                delta=DELTA,
-                **variant.changes,
+                action_set=environment.action_set, **SETTING, **variant.changes
             ),
             environment=environment,
             horizon=SHORT // 10 if size == "quick" else SHORT,

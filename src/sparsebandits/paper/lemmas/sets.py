@@ -9,12 +9,7 @@ import numpy as np
 import sparsebandits as sb
 from sparsebandits.environments.paper_setting import DIM, SPARSITY, random_matrix
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.verdicts import (
-    ROUNDING,
-    Share,
-    share_claim,
-    sometimes,
-)
+from sparsebandits.paper.verdicts import ROUNDING, Share, share_claim, sometimes
 from sparsebandits.validation import BoolArray, FloatArray
 
 # ---------------------------------------------------------------------- prop:lipschitz_h

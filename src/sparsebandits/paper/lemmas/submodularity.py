@@ -8,11 +8,7 @@ import numpy as np
 import sparsebandits as sb
 from sparsebandits.environments.paper_setting import random_matrix
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.verdicts import (
-    ROUNDING,
-    Share,
-    share_claim,
-)
+from sparsebandits.paper.verdicts import ROUNDING, Share, share_claim
 from sparsebandits.validation import FloatArray
 
 

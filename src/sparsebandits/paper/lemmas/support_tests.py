@@ -9,12 +9,7 @@ from sparsebandits.environments import ThetaSampler
 from sparsebandits.environments.paper_setting import DELTA, DIM, SIGMA, SPARSITY, random_matrix
 from sparsebandits.estimation import cycles_to_lock
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.verdicts import (
-    ROUNDING,
-    Share,
-    locks_at_most,
-    share_claim,
-)
+from sparsebandits.paper.verdicts import ROUNDING, Share, locks_at_most, share_claim
 from sparsebandits.policies import PhasedPolicy
 from sparsebandits.simulation import Run
 from sparsebandits.validation import BoolArray, FloatArray

@@ -1,5 +1,6 @@
 """The paper's algorithm among the field: five geometries, everyone side by side."""
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -38,6 +39,9 @@ SHORT_ONLY = ("OFUL, proven", "support elimination")
 """Slow, and far behind at T = 2,000 already: not run any further."""
 
 ABSENT = "-"
+
+NOTE_LETTERS = 150
+"""Letters in a line below a figure."""
 
 
 def trials_of(label: str, scenario: Scenario, horizon: int, size: Size) -> int:
@@ -145,8 +149,14 @@ def _figure(scenario: Scenario, comparison: Comparison) -> Figure:
     figure = comparison_figure(
         comparison, f"field-{scenario.name}", f"The field on {scenario.about}"
     )
+    slow: dict[int, list[str]] = {}
+    for entry in comparison.entries:
+        if entry.trials < comparison.trials:
+            slow.setdefault(entry.trials, []).append(entry.label)
+    fewer = "; ".join(f"{trials} of {' | '.join(labels)}" for trials, labels in slow.items())
     notes = (
         *figure.notes,
+        *textwrap.wrap(f"Fewer trials where it is slow: {fewer}" if slow else "", NOTE_LETTERS),
         f"The paper's algorithm: literal (confidence scale 1), and epsilon_c x {SORTED_SCALE:g}"
         f" or x {GREEDY_SCALE:g} as in the paper's figures",
         f"explore-then-commit and ESTC plan for T = {comparison.horizon:,}",

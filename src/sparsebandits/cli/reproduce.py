@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,26 +68,25 @@ def reproduce(
     size: Size = "quick" if quick else "full" if full else "paper"
     try:
         with _progress(console) as progress:
-            page = rerun(names, size=size, seed=seed, workers=workers, out=out, progress=progress)
+            report = rerun(names, size=size, seed=seed, workers=workers, out=out, progress=progress)
     except KeyboardInterrupt:
         console.print(
             f"Interrupted. What is finished is kept in {out / 'cache'}; "
             "run the same command again to go on."
         )
         raise SystemExit(130) from None
-    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     if as_json:
-        click.echo(json.dumps(summary))
+        click.echo(json.dumps(report.to_dict()))
         return
-    counts = Counter(claim["verdict"] for claim in summary["claims"])
-    tally = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    click.echo(f"{len(summary['claims'])} claims: {tally}")
-    if summary["ours"]:
-        held = sum(claim["verdict"] == "holds" for claim in summary["ours"])
+    counts = report.counts().items()
+    tally = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
+    click.echo(f"{len(report.claims)} claims: {tally}")
+    if report.our_claims:
         click.echo(
-            f"Ours: within twice the best baseline in {held} of {len(summary['ours'])} scenarios"
+            f"Ours: within twice the best baseline in {report.held()} of "
+            f"{len(report.our_claims)} scenarios"
         )
-    click.echo(f"Report: {page}")
+    click.echo(f"Report: {out / 'index.html'}")
 
 
 @contextmanager

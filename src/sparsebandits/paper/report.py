@@ -33,7 +33,7 @@ def reproduce(
     workers: int = 1,
     out: Path = Path("report"),
     progress: Progress | None = None,
-) -> Path:
+) -> Report:
     """Run experiments, draw their figures, judge their claims, and write the report.
 
     The page is there from the start, says what is still to come, and grows as each experiment is
@@ -54,8 +54,9 @@ def reproduce(
 
     Returns
     -------
-    Path
-        The page ``out/index.html``; what is not the paper's is on ``out/field.html``.
+    Report
+        What ``out/summary.json`` and the pages say: ``out/index.html``, and ``out/field.html`` for
+        what is not the paper's.
     """
     ids = list(dict.fromkeys(each for name in names for each in find_ids(name))) or list(IDS)
     rerun = _Rerun(ids, size, seed, workers, out, progress or (lambda name, done, total: None))
@@ -112,7 +113,7 @@ class _Rerun:
             self._seed,
             self._out / "cache",
             # A look takes less than starting workers does.
-            workers=1 if self._size == "quick" else self._workers,
+            workers=min(self._workers, 1) if self._size == "quick" else self._workers,
             progress=advance,
         )
         if swept.failures:
@@ -150,7 +151,7 @@ class _Rerun:
 
     # ------------------------------------------------------------------ the files
 
-    def write(self) -> Path:
+    def write(self) -> Report:
         """Write summary.json and the pages as far as they are known."""
         titles = {
             name: EXPERIMENTS[name].title if name in EXPERIMENTS else "Lemmas and propositions"
@@ -172,7 +173,7 @@ class _Rerun:
         write_whole(self._out / "summary.json", text + "\n")
         for name, page in render_pages(report, self._out / "figures").items():
             write_whole(self._out / name, page)
-        return self._out / "index.html"
+        return report
 
     def _colophon(self) -> Colophon:
         packages = ("numpy", "scipy", "highspy", "matplotlib")

@@ -17,6 +17,7 @@ from sparsebandits.sweeps import (
     run_chunks,
     work,
 )
+from sparsebandits.sweeps.ledger import Ledger
 from sparsebandits.sweeps.plans import Cost, Plan, chunk_size, load_plan, save_plan
 from tests.sweeps.small_cells import (
     SEED,
@@ -208,3 +209,16 @@ def test_a_plan_grows_at_its_end_only() -> None:
     assert list(plan.chunks(4)) == [(0, 3), (3, 3)]
     assert list(Plan().extended(20, 5, limit=2).chunks(20)) == [(0, 5), (5, 5)]
     assert list(Plan().extended(7, 5, limit=2).chunks(20)) == [(0, 5), (5, 2)]
+
+
+@pytest.mark.parametrize(("cells", "shares"), [(1, 2), (3, 1)])
+def test_a_cell_is_cut_for_the_workers_that_others_leave_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: int, shares: int
+) -> None:
+    """A chunk costs much whatever is in it: it is cut only where a worker would wait."""
+    monkeypatch.setattr(work, "measure_cost", lambda cell, seed: (Cost(1.0, 1e-6), True))
+    asked = [lints(horizon=50 + i, key=f"cell {i}") for i in range(cells)]
+    ledger = Ledger(asked, SEED, tmp_path, 1.0, None)
+    task = ledger.take(2)
+    assert task is not None
+    assert task.count == -(-asked[0].trials // shares)

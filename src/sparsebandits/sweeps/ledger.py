@@ -91,9 +91,14 @@ class Ledger:
         return True
 
     def take(self, workers: int) -> Task | None:
-        """Return the next task, of the first cell that has one."""
+        """Return the next task, of the first cell that has one.
+
+        With more cells than workers a cell is cut for one worker: for two it would cost what every
+        chunk costs anew twice, and nobody waits.
+        """
+        share = max(1, workers // max(len(self._open), 1))
         for work in self._open:
-            task = work.take(workers)
+            task = work.take(share)
             if task is not None:
                 return task
         return None

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 import sparsebandits as sb
 from sparsebandits.estimation import PaperBound
 from sparsebandits.paper.claim import VERDICTS, Claim
-from sparsebandits.paper.lemmas import estimation
+from sparsebandits.paper.lemmas import estimation, support_tests
 from sparsebandits.paper.lemmas.estimation import coverage
 from sparsebandits.paper.lemmas.judge import GROUPS, lemma_claims
 from sparsebandits.paper.lemmas.proofs import cycles_played
@@ -158,9 +158,16 @@ def test_a_change_counts_only_where_it_was_needed_and_helps() -> None:
     assert with_change("holds", "holds") == "holds"
     assert with_change("not testable", "holds") == "not testable"
     for printed, stated in ((Share(0, 9), ""), (Share(4, 9), "this")):
-        verdict = with_change(always(printed), "holds")
-        texts = {"id": "x", "label": "x", "statement": "x.", "measured": "x."}
-        assert share_claim(printed, verdict, "this", **texts).change == stated
+        claim = share_claim(
+            printed,
+            repaired=Share(0, 9),
+            change="this",
+            id="x",
+            label="x",
+            statement="x.",
+            measured="x.",
+        )
+        assert claim.change == stated
 
 
 def test_failure_probabilities_may_add_up_to_delta() -> None:
@@ -201,7 +208,7 @@ def test_locks_notice_a_threshold_that_is_too_small(monkeypatch: pytest.MonkeyPa
         return scaled(**{**keywords, "confidence_scale": 0.02})
 
     monkeypatch.setattr(sb, "APSEE", too_eager)
-    found = estimation.top_h_locks(np.random.default_rng(0), quick=True)
+    found = support_tests.top_h_locks(np.random.default_rng(0), quick=True)
     assert {claim.verdict for claim in found} == {"fails"}
 
 

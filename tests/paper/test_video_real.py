@@ -4,10 +4,10 @@ import pytest
 
 from sparsebandits.environments import film_recommendation
 from sparsebandits.environments.films import FILMS_SHA256
-from sparsebandits.paper.base import LONG, SHORT, SIGMA, TRIALS
-from sparsebandits.paper.figures.video_real import LONG_TRIALS
+from sparsebandits.environments.paper_setting import LONG, SHORT, SIGMA, TRIALS
+from sparsebandits.paper.experiment import Size
+from sparsebandits.paper.figures.video_real import FEW
 from sparsebandits.paper.table import EXPERIMENTS
-from sparsebandits.paper.theorems import theorem_claims
 from sparsebandits.policies import CompactAPSEEG
 
 EXPERIMENT = EXPERIMENTS["video-real"]
@@ -18,10 +18,10 @@ def test_it_stands_beside_the_papers_example() -> None:
     assert names.index("video-real") == names.index("video") + 1
 
 
-def test_its_cells_play_the_films_with_a_valid_sigma() -> None:
+@pytest.mark.parametrize(("size", "long"), [("paper", (20_000, TRIALS)), ("full", (LONG, FEW))])
+def test_its_cells_play_the_films_with_a_valid_sigma(size: Size, long: tuple[int, int]) -> None:
     films = film_recommendation()
-    cells = {cell.key: cell for cell in EXPERIMENT.cells(False)}
-    assert {"literal-short", "literal-long"} <= set(cells)
+    cells = {cell.key: cell for cell in EXPERIMENT.cells(size)}
     assert cells["literal-short"].horizon == SHORT
     assert cells["literal-long"].horizon == LONG
     for cell in cells.values():
@@ -32,28 +32,27 @@ def test_its_cells_play_the_films_with_a_valid_sigma() -> None:
         assert cell.trials == TRIALS
         assert isinstance(cell.policy, CompactAPSEEG)
         assert cell.policy.sigma == films.sigma > films.noise.standard_deviation
-    # Beside the paper's algorithm, at the same horizons and told no sigma.
-    for name, trials in (("short", TRIALS), ("long", LONG_TRIALS)):
+    # Beside the paper's algorithm, told no sigma.
+    for name, steps_and_trials in (("short", (SHORT, TRIALS)), ("long", long)):
         for label in ("SparseThompson", "LinTS"):
             cell = cells[f"{label}-{name}"]
-            assert cell.horizon == cells[f"literal-{name}"].horizon
-            assert cell.trials == trials
+            assert (cell.horizon, cell.trials) == steps_and_trials
             assert cell.policy.to_dict()["sigma"] == "estimate"
-    assert EXPERIMENTS["video"].cells(False)[0].policy.to_dict()["sigma"] == SIGMA
+    assert EXPERIMENTS["video"].cells("paper")[0].policy.to_dict()["sigma"] == SIGMA
 
 
 def test_a_quick_run_gives_one_figure_and_the_claims_of_the_theorem() -> None:
-    cells = EXPERIMENT.cells(True)
+    cells = EXPERIMENT.cells("quick")
     results = {cell.key: cell.simulate(0, 0, cell.trials) for cell in cells}
-    (figure,) = EXPERIMENT.figures(results, 0)
+    outcome = EXPERIMENT.outcome(results)
+    (figure,) = outcome.figures
     assert figure.id == EXPERIMENT.id
     assert len(figure.panels) == 3
     for panel in figure.panels:
         assert [series.label for series in panel.series][1:] == ["SparseThompson", "LinTS"]
         assert len({series.style for series in panel.series}) == 3
-    claims = EXPERIMENT.claims(results) + theorem_claims(EXPERIMENT, results)
-    assert {claim.label for claim in claims} == {"thm:regret_general_compact"}
-    assert [claim.id for claim in claims] == ["video-real-rate", "video-real-theorem"]
+    assert {claim.label for claim in outcome.claims} == {"thm:regret_general_compact"}
+    assert [claim.id for claim in outcome.claims] == ["video-real-rate", "video-real-theorem"]
     # theta* is the same in every trial: the sum of its five largest entries.
     best = sorted(film_recommendation().to_dict()["theta_star"])[-5:]
     assert results["literal-long"].optimum == pytest.approx([sum(best)] * 4, rel=1e-12)

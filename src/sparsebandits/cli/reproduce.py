@@ -1,71 +1,130 @@
 """``sparsebandits reproduce``: every figure of the paper, every claim with a verdict."""
 
 import json
-from collections import Counter
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-_IDS = """
-\b
-IDs: ellipsoid, bases, support-recovery, l2-ball, l1.5-ball, l1-ball, video,
-     video-real, time-varying, field, robustness, lemmas
-"""
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sparsebandits.paper.experiment import Size
+    from sparsebandits.paper.report import Progress
+
+LINE_SECONDS = 5.0
+"""Without a terminal a line says how far an experiment is, at most this often."""
 
 
-@click.command(epilog=_IDS)
-@click.argument("ids", nargs=-1, metavar="[ID ...]")
-@click.option("--quick", is_flag=True, help="Few trials, short horizons: a minute or two.")
+class _WithTable(click.Command):
+    """A command whose help ends with the table of experiments, read only when it is shown."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the ids, the labels of the paper that stand for them, and their titles."""
+        from sparsebandits.paper.table import EXPERIMENTS, LEMMAS, figure_ids
+
+        rows = [
+            (" | ".join((each.id, *figure_ids(each))), each.title) for each in EXPERIMENTS.values()
+        ]
+        with formatter.section("Names"):
+            formatter.write_dl([*rows, (LEMMAS, "Lemmas and propositions")])
+
+
+@click.command(cls=_WithTable)
+@click.argument("names", nargs=-1, metavar="[NAME ...]")
+@click.option("--quick", is_flag=True, help="A look: few trials, short horizons.")
+@click.option("--full", is_flag=True, help="The field at T = 20,000 too: may take an hour.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--workers", type=int, default=2, show_default=True, help="Processes.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("report"), show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def reproduce(
-    ids: tuple[str, ...], quick: bool, seed: int, workers: int, out: Path, as_json: bool
+    names: tuple[str, ...],
+    quick: bool,
+    full: bool,
+    seed: int,
+    workers: int,
+    out: Path,
+    as_json: bool,
 ) -> None:
-    """Rerun the paper: all experiments, or those with the given IDs.
+    """Rerun the paper: everything, or what is named by an id or a label of the paper's figures.
 
-    Interrupt it and run it again: it continues where it was.
+    The page and its figures are written as each experiment is done. Interrupt it and run it again:
+    it continues where it was.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from sparsebandits.paper.report import IDS
-    from sparsebandits.paper.report import reproduce as run
+    from sparsebandits.paper.report import reproduce as rerun
 
-    wanted = list(ids) or list(IDS)
+    if quick and full:
+        raise click.UsageError("--quick and --full exclude each other; pass one of them.")
     console = Console(stderr=True)
+    if full:
+        console.print("The long rerun: it may take an hour on 2 cores.")
+    console.print(f"The page grows as experiments are done: {out / 'index.html'}", soft_wrap=True)
+    size: Size = "quick" if quick else "full" if full else "paper"
+    try:
+        with _progress(console) as progress:
+            report = rerun(names, size=size, seed=seed, workers=workers, out=out, progress=progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"What is finished is kept in {out / 'cache'}; run the same command again to go on."
+        ) from None
+    if as_json:
+        click.echo(json.dumps(report.to_dict()))
+        return
+    counts = report.counts().items()
+    tally = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
+    click.echo(f"{len(report.claims)} claims: {tally}")
+    if report.our_claims:
+        click.echo(
+            f"Ours: within twice the best baseline in {report.held()} of "
+            f"{len(report.our_claims)} scenarios"
+        )
+    click.echo(f"Report: {out / 'index.html'}")
+
+
+@contextmanager
+def _progress(console: "Console") -> Iterator["Progress"]:
+    """Give what shows the progress: a bar per experiment, or plain lines without a terminal."""
+    if console.is_terminal:
+        with _bars(console) as show:
+            yield show
+    else:
+        yield _lines(console)
+
+
+@contextmanager
+def _bars(console: "Console") -> Iterator["Progress"]:
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
     percent = TextColumn("{task.percentage:>3.0f}%")
     columns = (TextColumn("{task.description:<18}"), BarColumn(), percent, TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
-        whole = bars.add_task("all", total=float(len(wanted)))
-        each: dict[str, Any] = {}
-        shares: dict[str, float] = {}
+    with Progress(*columns, console=console) as bars:
+        tasks: dict[str, TaskID] = {}
 
         def show(name: str, done: int, total: int) -> None:
-            if name not in each:
-                each[name] = bars.add_task(name, total=float(total))
-            bars.update(each[name], completed=float(done), total=float(total))
-            shares[name] = done / total if total else 1.0
-            bars.update(whole, completed=sum(shares.values()))
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=float(total))
+            bars.update(tasks[name], completed=float(done), total=float(total))
 
-        try:
-            page = run(wanted, quick=quick, seed=seed, workers=workers, out=out, progress=show)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"What is finished is kept in {out / 'cache'}; run the same command again to go on."
-            ) from None
-    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    if as_json:
-        click.echo(json.dumps(summary))
-        return
-    counts = Counter(claim["verdict"] for claim in summary["claims"])
-    tally = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    click.echo(f"{len(summary['claims'])} claims: {tally}")
-    if summary["ours"]:
-        held = sum(claim["verdict"] == "holds" for claim in summary["ours"])
-        click.echo(
-            f"Ours: within twice the best baseline in {held} of {len(summary['ours'])} scenarios"
-        )
-    click.echo(f"Report: {page}")
+        yield show
+
+
+def _lines(console: "Console") -> "Progress":
+    started = last = time.monotonic()
+    shown: dict[str, int] = {}
+
+    def show(name: str, done: int, total: int) -> None:
+        nonlocal last
+        now, percent = time.monotonic(), 100 * done // total
+        if percent == shown.get(name, 0) or (done < total and now - last < LINE_SECONDS):
+            return
+        shown[name], last = percent, now
+        state = "done" if done == total else f"{percent}%"
+        console.print(f"{now - started:5.0f} s  {name}: {state}", highlight=False)
+
+    return show

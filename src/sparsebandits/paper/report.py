@@ -1,67 +1,52 @@
-"""Rerun the paper: experiments in, one page and its files out."""
+"""Rerun the paper: experiments in, one page and its files out, written as each is done."""
 
 import csv
 import json
 import platform
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from sparsebandits import __version__, sweeps
-from sparsebandits.comparison.text_table import TextTable
 from sparsebandits.errors import InvalidValueError, SweepError
-from sparsebandits.paper.base import Experiment
 from sparsebandits.paper.claim import Claim
+from sparsebandits.paper.experiment import Experiment, Outcome, Size
 from sparsebandits.paper.lemmas.judge import lemma_claims
-from sparsebandits.paper.page import write_page
-from sparsebandits.paper.table import EXPERIMENTS
-from sparsebandits.paper.theorems import theorem_claims
+from sparsebandits.paper.page import Colophon, Report, Section, render_pages
+from sparsebandits.paper.table import EXPERIMENTS, IDS, LEMMAS, find_ids
 from sparsebandits.plotting.draw import draw
 from sparsebandits.plotting.figure import Figure
 
-LEMMAS = "lemmas"
-IDS: tuple[str, ...] = (*EXPERIMENTS, LEMMAS)
-
 Progress = Callable[[str, int, int], None]
-"""Called with (experiment id, done, total)."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one experiment gave."""
-
-    experiment: Experiment
-    figures: list[Figure]
-    tables: list[TextTable]
-    claims: list[Claim]
-    seconds: float
+"""Called with (id, done, total)."""
 
 
 def reproduce(
-    ids: list[str] | None = None,
+    names: Sequence[str] = (),
     *,
-    quick: bool = False,
+    size: Size = "paper",
     seed: int = 0,
     workers: int = 1,
     out: Path = Path("report"),
     progress: Progress | None = None,
-) -> Path:
+) -> Report:
     """Run experiments, draw their figures, judge their claims, and write the report.
 
-    Interrupted and run again it continues where it was: finished chunks are kept in
+    The page is there from the start, says what is still to come, and grows as each experiment is
+    done. Interrupted and run again it continues where it was: finished chunks are kept in
     ``out/cache``. The same seed gives the same numbers for any number of workers.
 
     Parameters
     ----------
-    ids : list of str, optional
-        Ids of `IDS`; all of them if left out.
-    quick : bool
-        Few trials and short horizons: a minute or two, to see that all works.
+    names : sequence of str
+        Ids, or labels of the paper's figures; everything if left out.
+    size : {"paper", "quick", "full"}
+        The paper's own sizes; a look that shows that all works; or with the field at T = 20,000,
+        which may take an hour.
     seed, workers : int
     out : Path
         The folder of the report.
@@ -69,93 +54,147 @@ def reproduce(
 
     Returns
     -------
-    Path
-        The page ``out/index.html``; what is not the paper's is on ``out/field.html``.
+    Report
+        What ``out/summary.json`` and the pages say: ``out/index.html``, and ``out/field.html`` for
+        what is not the paper's.
     """
-    wanted = list(ids) if ids else list(IDS)
-    unknown = [name for name in wanted if name not in IDS]
-    if unknown:
-        raise InvalidValueError(f"Unknown experiment {unknown[0]!r}; known: {', '.join(IDS)}.")
-    report = progress or (lambda name, done, total: None)
-    started = time.perf_counter()
-    for folder in ("figures", "curves", "cache"):
-        _make(out / folder)
-    experiments = [EXPERIMENTS[name] for name in wanted if name != LEMMAS]
-    _simulate(experiments, quick, seed, workers, out, report)
-    outcomes = [_draw(experiment, quick, seed, out) for experiment in experiments]
-    claims = [claim for one in outcomes if not one.experiment.ours for claim in one.claims]
-    if LEMMAS in wanted:
-        claims += _lemmas(quick, seed, out, report)
-    summary = _summary(outcomes, claims, wanted, quick, seed, workers, started)
-    text = json.dumps(summary, indent=2, allow_nan=False)
-    (out / "summary.json").write_text(text + "\n", encoding="utf-8")
-    return write_page(out, summary, outcomes_for_page(outcomes))
+    ids = list(dict.fromkeys(each for name in names for each in find_ids(name))) or list(IDS)
+    rerun = _Rerun(ids, size, seed, workers, out, progress or (lambda name, done, total: None))
+    rerun.write()
+    rerun.simulate()
+    if LEMMAS in ids:
+        rerun.judge_lemmas()
+    return rerun.write()
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidValueError(f"The folder {folder} cannot be made: {error}.") from None
+class _Rerun:
+    """A rerun under way: what has been found so far, and the folder that it is written to."""
 
+    def __init__(
+        self, ids: list[str], size: Size, seed: int, workers: int, out: Path, progress: Progress
+    ) -> None:
+        self._ids, self._size, self._seed = ids, size, seed
+        self._workers, self._out, self._progress = workers, out, progress
+        self._started = time.perf_counter()
+        self._outcomes: dict[str, Outcome] = {}
+        self._lemmas: tuple[Claim, ...] = ()
+        for folder in ("figures", "curves", "cache"):
+            try:
+                (out / folder).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InvalidValueError(
+                    f"The folder {out / folder} cannot be made: {error}."
+                ) from None
 
-def _simulate(
-    experiments: list[Experiment],
-    quick: bool,
-    seed: int,
-    workers: int,
-    out: Path,
-    report: Progress,
-) -> None:
-    """Run the cells of all experiments together: workers are started once and kept busy."""
-    cells = {
-        experiment.id: [
-            replace(cell, key=f"{experiment.id}/{cell.key}") for cell in experiment.cells(quick)
-        ]
-        for experiment in experiments
-    }
+    # ------------------------------------------------------------------ experiments
 
-    def advance(state: sweeps.Progress) -> None:
-        for name, own in cells.items():
-            counts = [state.cells[cell.key] for cell in own]
-            report(name, sum(done for done, _ in counts), sum(total for _, total in counts))
+    def simulate(self) -> None:
+        """Run all cells together, so that workers are kept busy; draw what is complete."""
+        experiments = [EXPERIMENTS[name] for name in self._ids if name != LEMMAS]
+        cells = {
+            experiment.id: [
+                replace(cell, key=f"{experiment.id}/{cell.key}")
+                for cell in experiment.cells(self._size)
+            ]
+            for experiment in experiments
+        }
 
-    everything = [cell for own in cells.values() for cell in own]
-    done = sweeps.run_chunks(everything, seed, out / "cache", workers=workers, progress=advance)
-    if done.failures:
-        raise SweepError(f"{len(done.failures)} chunks failed; the first: {done.failures[0]}.")
+        def advance(state: sweeps.Progress) -> None:
+            for experiment in experiments:
+                own = cells[experiment.id]
+                counts = [state.cells[cell.key] for cell in own]
+                done, total = (sum(column) for column in zip(*counts, strict=True))
+                if done == total and experiment.id not in self._outcomes:
+                    self._finish(experiment, own)
+                self._progress(experiment.id, done, total)
 
+        swept = sweeps.run_chunks(
+            [cell for own in cells.values() for cell in own],
+            self._seed,
+            self._out / "cache",
+            # A look takes less than starting workers does.
+            workers=min(self._workers, 1) if self._size == "quick" else self._workers,
+            progress=advance,
+        )
+        if swept.failures:
+            raise SweepError(f"{len(swept.failures)} chunks failed; first: {swept.failures[0]}.")
 
-def _draw(experiment: Experiment, quick: bool, seed: int, out: Path) -> Outcome:
-    start = time.perf_counter()
-    cells = experiment.cells(quick)
-    results = {cell.key: sweeps.load_cell(out / "cache", cell, seed) for cell in cells}
-    figures = experiment.figures(results, seed)
-    for figure in figures:
-        draw(figure, out / "figures")
-        write_curves(figure, out / "curves" / f"{figure.id}.csv")
-    claims = experiment.claims(results) + theorem_claims(experiment, results)
-    tables = experiment.tables(results)
-    seconds = sum(run.seconds for run in results.values()) + time.perf_counter() - start
-    return Outcome(experiment, figures, tables, claims, seconds)
+    def _finish(self, experiment: Experiment, cells: list[sweeps.Cell]) -> None:
+        """Draw and judge an experiment whose cells are complete, and write the pages anew."""
+        results = {}
+        for cell in cells:
+            run = sweeps.load_cell(self._out / "cache", cell, self._seed)
+            results[cell.key.removeprefix(f"{experiment.id}/")] = run
+        outcome = experiment.outcome(results)
+        for figure in outcome.figures:
+            draw(figure, self._out / "figures")
+            write_curves(figure, self._out / "curves" / f"{figure.id}.csv")
+        self._outcomes[experiment.id] = outcome
+        self.write()
 
-
-def _lemmas(quick: bool, seed: int, out: Path, report: Progress) -> list[Claim]:
-    """Judge the lemmas, or take the verdicts of an earlier call with the same seed and version."""
-    cached = out / "cache" / f"lemmas-{__version__}-{seed}-{'quick' if quick else 'full'}.json"
-    if cached.exists():
+    def judge_lemmas(self) -> None:
+        """Judge the lemmas, or take the verdicts of an earlier call: same seed, size, version."""
+        size = "quick" if self._size == "quick" else "full"
+        cached = self._out / "cache" / f"lemmas-{__version__}-{self._seed}-{size}.json"
         try:
-            claims = [Claim(**record) for record in json.loads(cached.read_text(encoding="utf-8"))]
-        except (ValueError, TypeError):
-            claims = []
-        if claims:
-            report(LEMMAS, 1, 1)
-            return claims
-    claims = lemma_claims(seed, quick, lambda done, total: report(LEMMAS, done, total))
-    partial = cached.with_suffix(".part")
-    partial.write_text(json.dumps([claim.to_dict() for claim in claims]), encoding="utf-8")
-    partial.replace(cached)
-    return claims
+            records = json.loads(cached.read_text(encoding="utf-8"))
+            self._lemmas = tuple(Claim(**record) for record in records)
+        except (OSError, ValueError, TypeError):
+            claims = lemma_claims(
+                self._seed,
+                size == "quick",
+                lambda done, total: self._progress(LEMMAS, done, total),
+            )
+            self._lemmas = tuple(claims)
+            write_whole(cached, json.dumps([claim.to_dict() for claim in claims]))
+        self._progress(LEMMAS, 1, 1)
+
+    # ------------------------------------------------------------------ the files
+
+    def write(self) -> Report:
+        """Write summary.json and the pages as far as they are known."""
+        titles = {
+            name: EXPERIMENTS[name].title if name in EXPERIMENTS else "Lemmas and propositions"
+            for name in self._ids
+        }
+        done = {*self._outcomes, LEMMAS} if self._lemmas else {*self._outcomes}
+        report = Report(
+            ids=tuple(self._ids),
+            sections=tuple(
+                Section(EXPERIMENTS[name], self._outcomes[name])
+                for name in self._ids
+                if name in self._outcomes
+            ),
+            lemmas=self._lemmas,
+            to_come={name: title for name, title in titles.items() if name not in done},
+            colophon=self._colophon(),
+        )
+        text = json.dumps(report.to_dict(), indent=2, allow_nan=False)
+        write_whole(self._out / "summary.json", text + "\n")
+        for name, page in render_pages(report, self._out / "figures").items():
+            write_whole(self._out / name, page)
+        return report
+
+    def _colophon(self) -> Colophon:
+        packages = ("numpy", "scipy", "highspy", "matplotlib")
+        return Colophon(
+            version=__version__,
+            packages={name: metadata.version(name) for name in packages},
+            python=sys.version.split()[0],
+            machine=platform.platform(),
+            written=datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds=round(time.perf_counter() - self._started, 1),
+            seed=self._seed,
+            workers=self._workers,
+            size=self._size,
+        )
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is never seen half written."""
+    partial = path.with_name(f"{path.name}.part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
 
 
 def write_curves(figure: Figure, path: Path) -> None:
@@ -170,67 +209,3 @@ def write_curves(figure: Figure, path: Path) -> None:
                 for row in zip(series.x, series.y, low, high, strict=True):
                     numbers = [f"{number:.10g}" for number in row]
                     writer.writerow([panel.title, series.label, *numbers])
-
-
-def _summary(
-    outcomes: list[Outcome],
-    claims: list[Claim],
-    wanted: list[str],
-    quick: bool,
-    seed: int,
-    workers: int,
-    started: float,
-) -> dict[str, Any]:
-    packages = ("numpy", "scipy", "highspy", "matplotlib")
-    return {
-        "paper": "Learning to Sparsify Stochastic Linear Bandits",
-        "version": __version__,
-        "packages": {name: metadata.version(name) for name in packages},
-        "python": sys.version.split()[0],
-        "machine": platform.platform(),
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(time.perf_counter() - started, 1),
-        "seed": seed,
-        "workers": workers,
-        "quick": quick,
-        "experiments": wanted,
-        "figures": {
-            figure.id: {
-                "label": figure.label,
-                "experiment": outcome.experiment.id,
-                "title": figure.title,
-                "notes": list(figure.notes),
-            }
-            for outcome in outcomes
-            for figure in outcome.figures
-        },
-        "claims": [claim.to_dict() for claim in claims],
-        "ours": [
-            claim.to_dict() for one in outcomes if one.experiment.ours for claim in one.claims
-        ],
-        "tables": {
-            one.experiment.id: [asdict(table) for table in one.tables]
-            for one in outcomes
-            if one.tables
-        },
-    }
-
-
-def outcomes_for_page(outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """Return what the page shows of each experiment."""
-    return [
-        {
-            "id": outcome.experiment.id,
-            "title": outcome.experiment.title,
-            "about": outcome.experiment.about,
-            "decisions": list(outcome.experiment.decisions),
-            "labels": list(outcome.experiment.labels),
-            "ours": outcome.experiment.ours,
-            "tables": [asdict(table) for table in outcome.tables],
-            "figures": [
-                {"id": figure.id, "label": figure.label, "title": figure.title}
-                for figure in outcome.figures
-            ],
-        }
-        for outcome in outcomes
-    ]

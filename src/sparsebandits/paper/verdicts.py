@@ -54,11 +54,11 @@ def always(violations: Share) -> Verdict:
     return "fails" if violations.low > 0 else "holds"
 
 
-def sometimes(found: Share) -> Verdict:
+def sometimes(seen: Share) -> Verdict:
     """Judge a statement that something occurs: it fails if it was never seen."""
-    if found.runs == 0:
+    if seen.runs == 0:
         return "not testable"
-    return "holds" if found.low > 0 else "fails"
+    return "holds" if seen.low > 0 else "fails"
 
 
 def at_most(failures: Share, limit: float) -> Verdict:
@@ -93,16 +93,57 @@ def with_change(printed: Verdict, changed: Verdict) -> Verdict:
     return CHANGED if (printed, changed) == ("fails", "holds") else printed
 
 
-def share_claim(share: Share, verdict: Verdict, change: str = "", **fields: Any) -> Claim:
-    """Make the claim whose figure is a share; the change is stated only where it was needed."""
-    details = {"count": share.count, "instances": share.runs, **fields.pop("details", {})}
+def share_claim(
+    share: Share,
+    verdict: Verdict | None = None,
+    *,
+    repaired: Share | None = None,
+    change: str = "",
+    details: dict[str, Any] | None = None,
+    **texts: str,
+) -> Claim:
+    """Make the claim of a lemma whose figure is a share.
+
+    Parameters
+    ----------
+    share : Share
+    verdict : Verdict, optional
+        If left out the share counts violations of a statement about every instance.
+    repaired : Share, optional
+        The violations once the statement is changed.
+    change : str
+        That change; stated only where it was needed.
+    details : dict, optional
+    **texts : str
+        The id, label, statement and what was measured.
+    """
+    if verdict is None:
+        verdict = always(share)
+        if repaired is not None:
+            verdict = with_change(verdict, always(repaired))
     return Claim(
+        **texts,
+        experiment="lemmas",
         value=share.value,
         low=share.low,
         high=share.high,
         verdict=verdict,
         change=change if verdict == CHANGED else "",
+        details={"count": share.count, "instances": share.runs, **(details or {})},
+    )
+
+
+def number_claim(
+    value: float, verdict: Verdict, *, details: dict[str, Any], change: str = "", **texts: str
+) -> Claim:
+    """Make the claim of a lemma whose figure is computed, with no chance in it."""
+    return Claim(
+        **texts,
         experiment="lemmas",
+        value=value,
+        low=value,
+        high=value,
+        verdict=verdict,
+        change=change if verdict == CHANGED else "",
         details=details,
-        **fields,
     )

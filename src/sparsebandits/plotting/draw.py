@@ -94,6 +94,7 @@ def _canvas(figure: Figure) -> Any:
         0.01, 0.08 / height, "\n".join(figure.notes), fontsize=7.5, va="bottom", color="#333333"
     )
     canvas.tight_layout(rect=(0, bottom, 1, 0.97))
+    canvas.set_layout_engine(None)  # else everything is laid out anew before each file is written
     return canvas
 
 
@@ -116,36 +117,39 @@ def _draw_panel(ax: "Axes", panel: Panel) -> None:
             _draw_marks(ax, series)
         else:
             _draw_series(ax, series, panel)
-    if panel.x_log:
-        ax.set_xscale("log")
-    if panel.y_log:
-        ax.set_yscale("log")
+    ax.set_xscale("log" if panel.x_log else "linear")
+    ax.set_yscale("log" if panel.y_log else "linear")
+    _draw_lines(ax, panel)
+    _set_ticks(ax, panel)
+    ax.set_title(panel.title, fontsize=9.5)
+    ax.set_xlabel(panel.x_label, fontsize=8.5)
+    ax.set_ylabel(panel.y_label, fontsize=8.5)
+    ax.tick_params(labelsize=8)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(panel.series) > _INSIDE:
+        handles, labels = ax.get_legend_handles_labels()
+        wrapped = [textwrap.fill(label, _LEGEND_LETTERS) for label in labels]
+        place: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+        ax.legend(handles, wrapped, fontsize=7, frameon=False, handlelength=3.4, **place)
+    elif len(panel.series) > 1:
+        ax.legend(fontsize=7, framealpha=0.85, handlelength=3.4, loc="best")
+
+
+def _draw_lines(ax: "Axes", panel: Panel) -> None:
+    """Draw the dashed lines across a panel, each with its words beside it."""
+    dashes: Any = {"color": "#444444", "linewidth": 0.9, "linestyle": (0, (2, 2))}
+    words: Any = {"fontsize": 7, "ha": "right", "color": "#222222", "textcoords": "offset points"}
     top = ax.get_ylim()[1]
     for x, text in panel.lines:
-        ax.axvline(x, color="#444444", linewidth=0.9, linestyle=(0, (2, 2)))
-        ax.annotate(
-            text,
-            (x, 0.45 * top),
-            xytext=(-3, 0),
-            textcoords="offset points",
-            rotation=90,
-            fontsize=7,
-            ha="right",
-            va="center",
-            color="#222222",
-        )
+        ax.axvline(x, **dashes)
+        ax.annotate(text, (x, 0.45 * top), xytext=(-3, 0), rotation=90, va="center", **words)
     for y, text in panel.levels:
-        ax.axhline(y, color="#444444", linewidth=0.9, linestyle=(0, (2, 2)))
-        ax.annotate(
-            text,
-            (1, y),
-            xycoords=("axes fraction", "data"),
-            xytext=(-3, 3),
-            textcoords="offset points",
-            fontsize=7,
-            ha="right",
-            color="#222222",
-        )
+        ax.axhline(y, **dashes)
+        ax.annotate(text, (1, y), xytext=(-3, 3), xycoords=("axes fraction", "data"), **words)
+
+
+def _set_ticks(ax: "Axes", panel: Panel) -> None:
     if panel.categories:
         ax.set_xticks(range(len(panel.categories)), panel.categories, rotation=30, ha="right")
         ax.set_xlim(-0.5, len(panel.categories) + 1.0)  # room for the words on the levels
@@ -156,22 +160,8 @@ def _draw_panel(ax: "Axes", panel: Panel) -> None:
             ax.minorticks_off()
     elif panel.y_log:
         # Ends of bands at or below 0 would stretch a logarithmic axis without end.
-        lowest = min(float(one.y[one.y > 0].min(initial=np.inf)) for one in panel.series)
+        lowest = min(float(each.y[each.y > 0].min(initial=np.inf)) for each in panel.series)
         ax.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None)
-    ax.set_title(panel.title, fontsize=9.5)
-    ax.set_xlabel(panel.x_label, fontsize=8.5)
-    ax.set_ylabel(panel.y_label, fontsize=8.5)
-    ax.tick_params(labelsize=8)
-    ax.grid(alpha=0.25, linewidth=0.6)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    if len(panel.series) > _INSIDE:
-        handles, labels = ax.get_legend_handles_labels()
-        wrapped = [textwrap.fill(label, _LEGEND_LETTERS) for label in labels]
-        place: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
-        ax.legend(handles, wrapped, fontsize=7, frameon=False, handlelength=3.4, **place)
-    elif len(panel.series) > 1:
-        ax.legend(fontsize=7, frameon=True, framealpha=0.85, loc="best")
 
 
 def _colour(series: Series) -> str:

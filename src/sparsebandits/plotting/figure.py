@@ -1,6 +1,6 @@
 """What a figure shows, as plain numbers: renderers only draw it."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -60,32 +60,34 @@ class Figure:
     """Scale, benchmark, seed, trials, share of runs that locked: printed on the figure."""
 
 
-Transform = Callable[[FloatArray, FloatArray], FloatArray]
-
-
-def cumulative(steps: FloatArray, regret: FloatArray) -> FloatArray:
-    """R_t."""
-    return regret
-
-
-def over_power(exponent: float) -> Transform:
-    """R_t / t^exponent."""
-    return lambda steps, regret: np.asarray(regret / steps**exponent)
+def regret_panel(
+    title: str,
+    runs: Mapping[str, Run],
+    *,
+    exponent: float = 0.0,
+    y_label: str = "regret (reward units)",
+    x_log: bool = False,
+    scatter: bool = False,
+) -> Panel:
+    """R_t / t^exponent of runs by their labels: mean and 95% interval, with the runs if asked."""
+    return Panel(
+        title=title,
+        x_label="step T (log scale)" if x_log else "step T",
+        y_label=y_label,
+        series=tuple(
+            regret_series(run, label, style, exponent, scatter=scatter)
+            for style, (label, run) in enumerate(runs.items())
+        ),
+        x_log=x_log,
+    )
 
 
 def regret_series(
-    run: Run,
-    label: str,
-    style: int,
-    transform: Transform = cumulative,
-    *,
-    scatter: bool = False,
-    role: Role = "plain",
+    run: Run, label: str, style: int, exponent: float = 0.0, *, scatter: bool = False
 ) -> Series:
-    """Mean over the trials with a 95% interval of the mean (Student)."""
+    """R_t / t^exponent: mean over the trials with a 95% interval of the mean (Student)."""
     steps = run.steps.astype(float)
-    values = transform(steps, run.regret)
-    return mean_series(steps, values, label, style, scatter=scatter, role=role)
+    return mean_series(steps, run.regret / steps**exponent, label, style, scatter=scatter)
 
 
 def mean_series(
@@ -109,35 +111,3 @@ def mean_series(
         style=style,
         role=role,
     )
-
-
-@dataclass(frozen=True)
-class Exponent:
-    """The slope of log R_t against log t over the tail, with a bootstrap interval over trials."""
-
-    value: float
-    low: float
-    high: float
-
-
-def tail_exponent(
-    run: Run, *, start: float = 0.1, seed: int = 0, resamples: int = 1000
-) -> Exponent:
-    """Fit R_t ~ t^b on the steps after `start` times the horizon.
-
-    Trials are resampled with replacement; the interval is the 2.5 and 97.5 percentile.
-    """
-    tail = run.steps >= start * run.steps[-1]
-    log_steps = np.log(run.steps[tail].astype(float))
-    centred = log_steps - log_steps.mean()
-    regret = np.maximum(run.regret[:, tail], 1e-12)
-
-    def slope(mean: FloatArray) -> FloatArray:
-        logs = np.log(mean)
-        return np.asarray(logs @ centred / (centred @ centred))
-
-    rng = np.random.default_rng(seed)
-    chosen = rng.integers(regret.shape[0], size=(resamples, regret.shape[0]))
-    slopes = slope(regret[chosen].mean(axis=1))
-    low, high = np.percentile(slopes, [2.5, 97.5])
-    return Exponent(float(slope(regret.mean(axis=0))), float(low), float(high))

@@ -241,9 +241,14 @@ class _Ledger:
         return True
 
     def take(self, workers: int) -> Task | None:
-        """Return the next task, of the first cell that has one."""
+        """Return the next task, of the first cell that has one.
+
+        With more cells than workers a cell is cut for one worker: for two it would cost what every
+        chunk costs anew twice, and nobody waits.
+        """
+        share = max(1, workers // max(len(self._open), 1))
         for chunking in self._open.values():
-            if (chunk := chunking.take(workers)) is not None:
+            if (chunk := chunking.take(share)) is not None:
                 return Task(chunking.cell, chunking.seed, *chunk)
         return None
 

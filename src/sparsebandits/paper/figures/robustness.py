@@ -1,18 +1,22 @@
 """Where a policy is used: the recommended one should stay within twice the best baseline."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sparsebandits.comparison.compare import Comparison, compare_runs, comparison_cells
+from sparsebandits.comparison.compare import Comparison
 from sparsebandits.comparison.entries import Entry
 from sparsebandits.comparison.field import GUARANTEED, RECOMMENDED
 from sparsebandits.comparison.intervals import Interval, ratio_interval
 from sparsebandits.comparison.scenarios import ROBUSTNESS, Scenario
 from sparsebandits.comparison.text_table import TextTable
-from sparsebandits.paper.base import Experiment, Results
+from sparsebandits.environments.paper_setting import DIM, LONG
 from sparsebandits.paper.claim import Claim
+from sparsebandits.paper.experiment import Experiment, Outcome, Results, Size
+from sparsebandits.paper.scenario_runs import scenario_cells, scenario_comparison
 from sparsebandits.plotting.figure import Figure, Panel, Role, Series
 from sparsebandits.sweeps import Cell
 
@@ -23,102 +27,93 @@ SKIPPED = ("OFUL, proven", "OFUL, Dani", "support elimination", "random H-sparse
 """Slow and never the best of the field here, or the same in every scenario."""
 
 FEW = 5
-"""Trials of the paper's algorithm on moving sets, which is simulated step by step."""
+"""Trials of OFUL with d = 100, and of the paper's algorithm on moving sets, step by step."""
+
+Comparisons = Mapping[Scenario, Comparison]
 
 
-def _cells(quick: bool) -> list[Cell]:
-    made = []
+def trials_of(label: str, scenario: Scenario, size: Size) -> int:
+    """Return how many trials a policy is given: 0 where it does not take part."""
+    if label.startswith(SKIPPED) or label == GUARANTEED:
+        return 0
+    if size == "quick":
+        return 2
+    if label.startswith("OFUL") and size == "paper":
+        return FEW if scenario.environment().dim > DIM else 2 * FEW
+    is_slow = label.startswith("paper: moving sets")
+    return min(scenario.trials, FEW) if is_slow else scenario.trials
+
+
+def _cells(size: Size) -> list[Cell]:
+    cells = []
     # The longest first, so that no worker waits for the other at the end.
-    for scenario in sorted(ROBUSTNESS, key=lambda one: -one.horizons[0]):
-        horizon = min(scenario.horizons[0], 4_000) // 100 if quick else scenario.horizons[0]
-        policies = {
-            label: policy
-            for label, policy in scenario.field(horizon).policies.items()
-            if not label.startswith(SKIPPED) and label != GUARANTEED
-        }
-        cells = comparison_cells(
-            policies,
-            scenario.environment(),
-            horizon,
-            2 if quick else scenario.trials,
-            (horizon,),
-            prefix=f"{scenario.name}-",
+    for scenario in sorted(ROBUSTNESS, key=lambda scenario: -scenario.horizons[0]):
+        horizon = scenario.horizons[0]
+        if size == "paper" and horizon > LONG:
+            continue
+        cells += scenario_cells(
+            scenario,
+            min(horizon, 4_000) // 100 if size == "quick" else horizon,
+            partial(trials_of, scenario=scenario, size=size),
+            f"{scenario.name}-",
         )
-        for cell in cells:
-            slow = cell.label.startswith("paper: moving sets")
-            made.append(replace(cell, trials=min(cell.trials, FEW)) if slow else cell)
-    return made
+    return cells
 
 
-def comparison(scenario: Scenario, results: Results) -> Comparison:
-    """Set the runs of one scenario side by side."""
-    prefix = f"{scenario.name}-"
-    runs = {key.removeprefix(prefix): run for key, run in results.items() if key.startswith(prefix)}
-    horizon = int(runs[RECOMMENDED].steps[-1])
-    policies = {
-        label: policy for label, policy in scenario.field(horizon).policies.items() if label in runs
-    }
-    return compare_runs(
-        policies,
-        scenario.environment(),
-        runs,
-        (horizon,),
-        int(runs[RECOMMENDED].label["seed"]),
-        reference=RECOMMENDED,
-    )
-
-
-def best_baseline(found: Comparison) -> Entry:
+def best_baseline(comparison: Comparison) -> Entry:
     """Return the baseline with the least regret, whatever it is told, but for the references."""
-    others = [e for e in found.entries if e.label not in (RECOMMENDED, GUARANTEED) and not e.sees]
-    return min(others, key=lambda entry: entry.regret[found.horizon].mean)
+    others = [
+        e for e in comparison.entries if e.label not in (RECOMMENDED, GUARANTEED) and not e.sees
+    ]
+    return min(others, key=lambda entry: entry.regret[comparison.horizon].mean)
 
 
-def ratio_to_best(found: Comparison) -> tuple[Entry, Interval]:
+def ratio_to_best(comparison: Comparison) -> tuple[Entry, Interval]:
     """Return the best baseline, and the recommended policy's regret divided by its regret."""
-    best = best_baseline(found)
-    mine, other = (found.runs[label].regret[:, -1] for label in (RECOMMENDED, best.label))
+    best = best_baseline(comparison)
+    mine, other = (comparison.runs[label].regret[:, -1] for label in (RECOMMENDED, best.label))
     trials = min(mine.size, other.size)
     return best, ratio_interval(mine[:trials], other[:trials])
 
 
-def is_trivial(found: Comparison) -> bool:
+def is_trivial(comparison: Comparison) -> bool:
     """Whether nobody can have any regret, as with theta* = 0."""
-    return all(float(np.abs(run.regret).max()) < 1e-9 for run in found.runs.values())
+    return all(float(np.abs(run.regret).max()) < 1e-9 for run in comparison.runs.values())
 
 
-def claim_of(scenario: Scenario, found: Comparison) -> Claim:
+def scenario_claim(scenario: Scenario, comparison: Comparison) -> Claim:
     """Judge one scenario by its measured numbers."""
-    mine = found.entry(RECOMMENDED)
+    mine, T = comparison.entry(RECOMMENDED), comparison.horizon
     settings: dict[str, Any] = {
         "id": f"robustness-{scenario.name}",
         "label": "ours",
         "experiment": "robustness",
     }
-    if is_trivial(found):
-        lowest = min(e.theta_error for e in found.entries if e.kind == "lin-ts")
+    if is_trivial(comparison):
+        lowest = min(e.theta_error for e in comparison.entries if e.kind == "lin-ts")
         return Claim(
             **settings,
             statement=f"Nothing breaks: {scenario.about}.",
             measured=(
-                f"Regret 0 in all {found.trials} trials; ||theta_hat|| = {mine.theta_error:.2f} "
-                f"after {found.horizon:,} steps, {lowest:.2f} for LinTS."
+                f"Regret 0 in all {comparison.trials} trials; ||theta_hat|| = "
+                f"{mine.theta_error:.2f} after {T:,} steps, {lowest:.2f} for LinTS."
             ),
             verdict="holds" if np.isfinite(mine.theta_error) else "fails",
         )
-    best, ratio = ratio_to_best(found)
+    best, ratio = ratio_to_best(comparison)
+    shared = f" in the {best.trials} trials of both" if best.trials < mine.trials else ""
     return Claim(
         **settings,
         statement=f"At most twice the regret of the best baseline: {scenario.about}.",
         measured=(
-            f"{mine.regret[found.horizon].text()} against {best.regret[found.horizon].text()} of "
-            f"{best.label}: {_ratio_text(ratio)} times as much."
+            f"{mine.regret[T].text()} against {best.regret[T].text()} of {best.label}: "
+            f"{_ratio_text(ratio)} times as much{shared}."
         ),
         value=ratio.mean,
         low=None if np.isnan(ratio.low) else ratio.low,
         high=None if np.isnan(ratio.high) else ratio.high,
         verdict="holds" if ratio.mean <= LIMIT else "fails",
-        details={"best": best.label, "trials": found.trials, "horizon": found.horizon},
+        details={"best": best.label, "trials": comparison.trials, "horizon": T},
     )
 
 
@@ -127,44 +122,34 @@ def _ratio_text(ratio: Interval) -> str:
     return f"{ratio.mean:.2f}{ends}"
 
 
-def _claims(results: Results) -> list[Claim]:
-    return [claim_of(scenario, comparison(scenario, results)) for scenario in ROBUSTNESS]
+def _outcome(results: Results) -> Outcome:
+    comparisons = {
+        scenario: scenario_comparison(scenario, results, f"{scenario.name}-")
+        for scenario in ROBUSTNESS
+        if f"{scenario.name}-{RECOMMENDED}" in results
+    }
+    return Outcome(
+        figures=(_figure(comparisons),),
+        claims=tuple(scenario_claim(*pair) for pair in comparisons.items()),
+        tables=(_overview(comparisons), *(_details(*pair) for pair in comparisons.items())),
+    )
 
 
 # ---------------------------------------------------------------------- tables
 
 
-def _tables(results: Results) -> list[TextTable]:
-    rows, details = [], []
-    for scenario in ROBUSTNESS:
-        found = comparison(scenario, results)
-        mine = found.entry(RECOMMENDED).regret[found.horizon].text()
-        if is_trivial(found):
-            rows.append((scenario.name, scenario.about, mine, "0, everyone", "", "yes"))
-        else:
-            best, ratio = ratio_to_best(found)
-            rows.append(
-                (
-                    scenario.name,
-                    scenario.about,
-                    mine,
-                    f"{best.regret[found.horizon].text()}, {best.label}",
-                    _ratio_text(ratio),
-                    "yes" if ratio.mean <= LIMIT else "no",
-                )
-            )
-        table = found.table(f"{scenario.name}: {scenario.about}, T = {found.horizon:,}")
-        error = tuple((*row, _error(found.entry(row[0]))) for row in table.rows)
-        details.append(
-            replace(
-                table,
-                headings=(*table.headings, "error of theta"),
-                rows=error,
-                notes=(*scenario.notes, *table.notes),
-                folded=True,
-            )
-        )
-    overview = TextTable(
+def _overview(comparisons: Comparisons) -> TextTable:
+    rows = []
+    for scenario, comparison in comparisons.items():
+        T = comparison.horizon
+        row = (scenario.name, scenario.about, comparison.entry(RECOMMENDED).regret[T].text())
+        if is_trivial(comparison):
+            rows.append((*row, "0, everyone", "", "yes"))
+            continue
+        best, ratio = ratio_to_best(comparison)
+        beside = (f"{best.regret[T].text()}, {best.label}", _ratio_text(ratio))
+        rows.append((*row, *beside, "yes" if ratio.mean <= LIMIT else "no"))
+    return TextTable(
         title=f"{RECOMMENDED} against the best baseline of each scenario",
         headings=("scenario", "what", RECOMMENDED, "best baseline", "ratio", "at most twice"),
         rows=tuple(rows),
@@ -175,7 +160,17 @@ def _tables(results: Results) -> list[TextTable]:
             "Ratio of the means, with a 95% bootstrap interval over the trials.",
         ),
     )
-    return [overview, *details]
+
+
+def _details(scenario: Scenario, comparison: Comparison) -> TextTable:
+    table = comparison.table(f"{scenario.name}: {scenario.about}, T = {comparison.horizon:,}")
+    return replace(
+        table,
+        headings=(*table.headings, "error of theta"),
+        rows=tuple((*row, _error(comparison.entry(row[0]))) for row in table.rows),
+        notes=(*scenario.notes, *table.notes),
+        folded=True,
+    )
 
 
 def _error(entry: Entry) -> str:
@@ -185,37 +180,29 @@ def _error(entry: Entry) -> str:
 # ---------------------------------------------------------------------- figures
 
 
-def _figures(results: Results, seed: int) -> list[Figure]:
+def _figure(comparisons: Comparisons) -> Figure:
     """Every policy's regret over the best baseline's, one column of marks per scenario."""
-    shown = [(one, comparison(one, results)) for one in ROBUSTNESS]
-    kept = [(one, found) for one, found in shown if not is_trivial(found)]
-    places: dict[str, list[tuple[int, float]]] = {}
-    sees: set[str] = set()
-    for place, (_, found) in enumerate(kept):
-        unit = best_baseline(found).regret[found.horizon].mean
-        for entry in found.entries:
-            label = "the paper" if entry.label.startswith("paper:") else entry.label
-            if entry.label.startswith("paper:") and " x " in entry.label:
-                label = "the paper, epsilon_c scaled"
-            points = places.setdefault(label, [])
-            points.append((place, entry.regret[found.horizon].mean / unit))
+    judged = {of: each for of, each in comparisons.items() if not is_trivial(each)}
+    points: dict[str, list[tuple[int, float]]] = {}
+    references: set[str] = set()
+    for place, comparison in enumerate(judged.values()):
+        T = comparison.horizon
+        unit = best_baseline(comparison).regret[T].mean
+        for entry in comparison.entries:
+            label = entry.label
+            if label.startswith("paper:"):
+                label = "the paper, epsilon_c scaled" if " x " in label else "the paper"
             if entry.sees:
-                sees.add(label)
+                label = f"{label} (sees every outcome)"
+                references.add(label)
+            points.setdefault(label, []).append((place, entry.regret[T].mean / unit))
     series = []
-    for style, (label, points) in enumerate(places.items()):
+    for style, (label, pairs) in enumerate(points.items()):
         role: Role = "main" if label == RECOMMENDED else "plain"
-        if label in sees:
+        x, y = np.array(pairs, dtype=float).T
+        if label in references:
             role = "reference"
-        x, y = np.array(points, dtype=float).T
-        series.append(
-            Series(
-                label=f"{label} (sees every outcome)" if label in sees else label,
-                x=x,
-                y=y,
-                style=style,
-                role=role,
-            )
-        )
+        series.append(Series(label=label, x=x, y=y, style=style, role=role))
     panel = Panel(
         title="Regret divided by the best baseline's",
         x_label="scenario",
@@ -223,24 +210,23 @@ def _figures(results: Results, seed: int) -> list[Figure]:
         series=tuple(series),
         y_log=True,
         levels=((LIMIT, "twice the best"), (1.0, "the best baseline")),
-        categories=tuple(one.name for one, _ in kept),
+        categories=tuple(scenario.name for scenario in judged),
     )
-    trials = sorted({found.trials for _, found in kept})
-    return [
-        Figure(
-            id="robustness",
-            label="ours",
-            title=f"{RECOMMENDED} where it is used",
-            panels=(panel,),
-            notes=(
-                "Regret against the exact optimum; "
-                f"{' or '.join(map(str, trials))} trials; seed {seed}",
-                "The best baseline may be told T (explore-then-commit, ESTC), but sees no single "
-                "outcomes; the recommended policy is told neither T nor sigma",
-                "The paper's algorithm: literal (confidence scale 1), and scaled as in its figures",
-            ),
-        )
-    ]
+    trials = sorted({comparison.trials for comparison in judged.values()})
+    seed = next(iter(judged.values())).seed
+    return Figure(
+        id="robustness",
+        label="ours",
+        title=f"{RECOMMENDED} where it is used",
+        panels=(panel,),
+        notes=(
+            f"Regret against the exact optimum; {' or '.join(map(str, trials))} trials; seed "
+            f"{seed}",
+            "The best baseline may be told T (explore-then-commit, ESTC), but sees no single "
+            "outcomes; the recommended policy is told neither T nor sigma",
+            "The paper's algorithm: literal (confidence scale 1), and scaled as in its figures",
+        ),
+    )
 
 
 ROBUST = Experiment(
@@ -253,13 +239,13 @@ ROBUST = Experiment(
         "worse than twice the best baseline."
     ),
     cells=_cells,
-    figures=_figures,
-    claims=_claims,
-    tables=_tables,
+    outcome=_outcome,
     ours=True,
     decisions=(
         "Left out here because they are slow and never came first: OFUL with the proven radius, "
         "with Dani's corners, and the elimination of supports. "
         "sparsebandits compare --scenario NAME runs them too.",
+        f"OFUL has {2 * FEW} trials, with d = 100 {FEW}; make reproduce-full gives it as many as "
+        "the others, and has the run of a million steps.",
     ),
 )

@@ -1,9 +1,5 @@
 """`subsec:time_varying_action_set`: sets that change at every step; the paper plots none."""
 
-from typing import Any
-
-import numpy as np
-
 from sparsebandits.action_sets import LpBall
 from sparsebandits.environments import (
     Gaussian,
@@ -12,21 +8,26 @@ from sparsebandits.environments import (
     RotatingEllipsoid,
     UniformCube,
 )
-from sparsebandits.environments.paper_setting import random_ellipsoid
-from sparsebandits.paper.base import DELTA, DIM, SHORT, SIGMA, SPARSITY, Experiment, Results
+from sparsebandits.environments.paper_setting import DIM, SHORT, SIGMA, random_ellipsoid
 from sparsebandits.paper.claim import Claim
+from sparsebandits.paper.experiment import SETTING, Experiment, Outcome, Results, Size, setting_note
 from sparsebandits.paper.exponents import SUB_LINEAR, rate_claim
-from sparsebandits.paper.notes import setting_note
-from sparsebandits.plotting.figure import Figure, Panel, over_power, regret_series
+from sparsebandits.paper.geometry import Variant
+from sparsebandits.plotting.figure import Figure, regret_panel
 from sparsebandits.policies import TimeVaryingAPSEEG
+from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell
 
-SCALE = 0.005
-POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "literal": ("linear schedule, literal (scale 1)", {}),
-    "scaled": (f"linear schedule, epsilon_c x {SCALE:g}", {"confidence_scale": SCALE}),
-    "compact": ("floor(sqrt(c)) steps, no test", {"schedule": "sqrt"}),
-}
+SCALED = Variant(
+    key="scaled",
+    label="linear schedule, epsilon_c x 0.005",
+    changes={"confidence_scale": 0.005},
+)
+VARIANTS = (
+    Variant(key="literal", label="linear schedule, literal (scale 1)"),
+    SCALED,
+    Variant(key="compact", label="floor(sqrt(c)) steps, no test", changes={"schedule": "sqrt"}),
+)
 
 
 def _environments() -> dict[str, LinearEnvironment]:
@@ -48,95 +49,78 @@ TITLES = {
 }
 
 
-def _cells(quick: bool) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     return [
         Cell(
-            key=f"{name}-{kind}",
-            label=label,
+            key=f"{name}-{variant.key}",
+            label=variant.label,
             policy=TimeVaryingAPSEEG(
-                action_set=environment.action_set,
-                sparsity=SPARSITY,
-                sigma=SIGMA,
-                delta=DELTA,
-                **changes,
+                action_set=environment.action_set, **SETTING, **variant.changes
             ),
             environment=environment,
-            horizon=SHORT // 10 if quick else SHORT,
-            trials=2 if quick else 10,
+            horizon=SHORT // 10 if size == "quick" else SHORT,
+            trials=2 if size == "quick" else 10,
             benchmark="exact" if name == "availability" else "greedy",
         )
         for name, environment in _environments().items()
-        for kind, (label, changes) in POLICIES.items()
+        for variant in VARIANTS
     ]
 
 
-def _figures(results: Results, seed: int) -> list[Figure]:
+def _outcome(results: Results) -> Outcome:
     panels = tuple(
-        Panel(
-            title=TITLES[name],
-            x_label="step T",
+        regret_panel(
+            title,
+            {variant.label: results[f"{name}-{variant.key}"] for variant in VARIANTS},
+            exponent=1.0,
             y_label="regret / T (reward units per step)",
-            series=tuple(
-                regret_series(results[f"{name}-{kind}"], label, i, over_power(1.0))
-                for i, (kind, (label, _)) in enumerate(POLICIES.items())
-            ),
             x_log=True,
         )
-        for name in TITLES
+        for name, title in TITLES.items()
     )
-    return [
-        Figure(
-            id="time-varying",
-            label="subsec:time_varying_action_set",
-            title="Sets that change at every step",
-            panels=panels,
-            notes=(
-                setting_note([results["availability-literal"], results["turning-literal"]], seed),
-                "The benchmark is that of the current set at each step",
-                *(_exploited(results, name, kind) for name in TITLES for kind in ("literal",)),
-            ),
-        )
-    ]
+    literal = {title: results[f"{name}-literal"] for name, title in TITLES.items()}
+    figure = Figure(
+        id="time-varying",
+        label="subsec:time_varying_action_set",
+        title="Sets that change at every step",
+        panels=panels,
+        notes=(
+            setting_note(list(literal.values())),
+            "The benchmark is that of the current set at each step",
+            *(_slope_note(title, run) for title, run in literal.items()),
+        ),
+    )
+    claims = (_sub_linear(results, name, schedule) for name in TITLES for schedule in SCHEDULES)
+    return Outcome(figures=(figure,), claims=tuple(claims))
 
 
-def _exploited(results: Results, name: str, kind: str) -> str:
-    run = results[f"{name}-{kind}"]
-    slope = np.diff(run.regret.mean(axis=0)[[-40, -1]])[0] / np.diff(run.steps[[-40, -1]])[0]
-    start = run.regret.mean(axis=0)[-1] / run.steps[-1]
-    return f"{TITLES[name]}, scale 1: {slope:.2f} per step at the end, {start:.2f} on average"
+def _slope_note(title: str, run: Run) -> str:
+    mean = run.regret.mean(axis=0)
+    slope = (mean[-1] - mean[-40]) / (run.steps[-1] - run.steps[-40])
+    average = mean[-1] / run.steps[-1]
+    return f"{title}, scale 1: {slope:.2f} per step at the end, {average:.2f} on average"
 
 
-def _claims(results: Results) -> list[Claim]:
-    made = []
-    for name, title in TITLES.items():
-        made.append(
-            rate_claim(
-                id=f"time-varying-{name}-linear",
-                label="subsec:time_varying_action_set",
-                statement=f"With the linear schedule the regret is sub-linear: {title}.",
-                experiment="time-varying",
-                rate=SUB_LINEAR,
-                slack=0.0,
-                literal=results[f"{name}-literal"],
-                changed=results[f"{name}-scaled"],
-                change=POLICIES["scaled"][0],
-            )
-        )
-        compact = results[f"{name}-compact"]
-        made.append(
-            rate_claim(
-                id=f"time-varying-{name}-compact",
-                label="subsec:time_varying_action_set",
-                statement=f"With floor(sqrt(c)) steps the regret is sub-linear: {title}.",
-                experiment="time-varying",
-                rate=SUB_LINEAR,
-                slack=0.0,
-                literal=compact,
-                changed=compact,
-                change="",
-            )
-        )
-    return made
+SCHEDULES = {
+    "linear": ("the linear schedule", "literal", "scaled", SCALED.label),
+    "compact": ("floor(sqrt(c)) steps", "compact", "compact", ""),
+}
+"""What each is called, the cells that are judged as literal and as changed, and the change."""
+
+
+def _sub_linear(results: Results, name: str, schedule: str) -> Claim:
+    words, literal, changed, change = SCHEDULES[schedule]
+    return rate_claim(
+        id=f"time-varying-{name}-{schedule}",
+        label="subsec:time_varying_action_set",
+        statement=f"With {words} the regret is sub-linear: {TITLES[name]}.",
+        experiment="time-varying",
+        rate=SUB_LINEAR,
+        slack=0.0,
+        literal=results[f"{name}-{literal}"],
+        changed=results[f"{name}-{changed}"],
+        change=change,
+    )
 
 
 TIME_VARYING = Experiment(
@@ -145,8 +129,7 @@ TIME_VARYING = Experiment(
     title="Time-varying action sets",
     about="Items that come and go, and an ellipsoid that turns; both schedules of the appendix.",
     cells=_cells,
-    figures=_figures,
-    claims=_claims,
+    outcome=_outcome,
     decisions=(
         "The paper plots nothing here. Exploration follows the axis of the current set that is "
         "known least; the gap test is made on the current set at each exploitation step.",

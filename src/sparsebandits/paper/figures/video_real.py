@@ -5,39 +5,34 @@ from dataclasses import replace
 from sparsebandits.comparison.field import RECOMMENDED
 from sparsebandits.environments import film_recommendation, video_recommendation
 from sparsebandits.environments.films import FILMS_SHA256
-from sparsebandits.paper.base import SHORT, SPARSITY, Experiment, Results
-from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.figures.geometry import Geometry, Variant
-from sparsebandits.plotting.figure import (
-    Figure,
-    Panel,
-    Transform,
-    cumulative,
-    over_power,
-    regret_series,
-)
-from sparsebandits.policies import CompactAPSEEG, LinTS, Policy
-from sparsebandits.policies.thompson import SparseThompson
+from sparsebandits.environments.paper_setting import LONG, SHORT, SPARSITY, TRIALS
+from sparsebandits.paper.experiment import Outcome, Results, Size
+from sparsebandits.paper.geometry import Geometry, Variant
+from sparsebandits.plotting.figure import Panel, regret_series
+from sparsebandits.policies import CompactAPSEEG, LinTS, Policy, SparseThompson
 from sparsebandits.sweeps import Cell
 
 GEOMETRY = Geometry(
     id="video-real",
     label="subsec:video_recommendation",
     title="Real film scores: a box, 5 of 20 genres",
+    about=(
+        "Not in the paper: its application with preferences and noise from real data, the "
+        "critics' scores of 17,004 films."
+    ),
     action_set=video_recommendation().action_set,
-    environment=film_recommendation,
+    world=lambda _: film_recommendation(),
     policy=CompactAPSEEG,
-    variants=(Variant(key="literal", label="the paper's compact APSEE-G, literal", changes={}),),
+    variants=(Variant(key="literal", label="the paper's compact APSEE-G, literal"),),
     rate=2 / 3,
     theorem="thm:regret_general_compact",
 )
 
+FEW = 3
+"""Trials over the paper's long horizon of the policies that decide at every step."""
 
-LONG_TRIALS = 3
-"""Of the policies that decide at every step, over the long horizon."""
 
-
-def _beside() -> dict[str, Policy]:
+def beside() -> dict[str, Policy]:
     """Return what stands beside the paper's algorithm; none of them is told sigma."""
     X = GEOMETRY.action_set
     return {
@@ -46,65 +41,66 @@ def _beside() -> dict[str, Policy]:
     }
 
 
-def cells(quick: bool) -> list[Cell]:
-    """Return the paper's cells, and the same horizons with the policies beside it."""
-    paper = GEOMETRY.cells(quick)
-    by_key = {cell.key: cell for cell in paper}
+def steps_and_trials(horizon: str, size: Size) -> tuple[int, int]:
+    """Return for how long and how often the policies beside are run."""
+    if size == "quick":
+        return SHORT // 10, 4 if horizon == "short" else FEW
+    if horizon == "short":
+        return SHORT, TRIALS
+    return (LONG, FEW) if size == "full" else (10 * SHORT, TRIALS)
+
+
+def _cells(size: Size) -> list[Cell]:
+    cells = GEOMETRY.cells(size)
+    model = cells[0]
     for horizon in ("short", "long"):
-        model = by_key[f"literal-{horizon}"]
-        for label, policy in _beside().items():
-            trials = model.trials if horizon == "short" else min(model.trials, LONG_TRIALS)
-            steps = min(model.horizon, SHORT // 10) if quick else model.horizon
-            paper.append(
-                replace(
-                    model,
-                    key=f"{label}-{horizon}",
-                    label=label,
-                    policy=policy,
-                    trials=trials,
-                    horizon=steps,
-                )
+        steps, trials = steps_and_trials(horizon, size)
+        cells += [
+            replace(
+                model,
+                key=f"{label}-{horizon}",
+                label=label,
+                policy=policy,
+                trials=trials,
+                horizon=steps,
             )
-    return paper
+            for label, policy in beside().items()
+        ]
+    return cells
 
 
-def figures(results: Results, seed: int) -> list[Figure]:
-    """Return the paper's three panels with the policies beside it."""
-    (figure,) = GEOMETRY.figures(results, seed)
-    transforms: tuple[Transform, ...] = (cumulative, over_power(GEOMETRY.rate), over_power(1.0))
+def _outcome(results: Results) -> Outcome:
+    """Put the policies beside into the paper's panels; judge the theorem's rate alone."""
+    (figure,) = GEOMETRY.figures(results)
     panels = tuple(
-        _with(panel, results, "long" if panel.x_log else "short", transform)
-        for panel, transform in zip(figure.panels, transforms, strict=True)
+        _with(panel, results, "long" if panel.x_log else "short", exponent)
+        for panel, exponent in zip(figure.panels, (0.0, GEOMETRY.rate, 1.0), strict=True)
     )
-    few = results["LinTS-long"].regret.shape[0]
-    note = f"{RECOMMENDED} and LinTS estimate sigma; over the long horizon {few} trials of each"
-    return [replace(figure, panels=panels, notes=(*figure.notes, note))]
+    long = results["LinTS-long"]
+    note = (
+        f"{RECOMMENDED} and LinTS estimate sigma; over the long horizon "
+        f"{long.regret.shape[0]} trials of each up to T = {long.steps[-1]:,}"
+    )
+    # No figure of the paper shows these data.
+    claims = (claim for claim in GEOMETRY.claims(results) if claim.label == GEOMETRY.theorem)
+    return Outcome(
+        figures=(replace(figure, id="video-real", panels=panels, notes=(*figure.notes, note)),),
+        claims=tuple(claims),
+    )
 
 
-def _with(panel: Panel, results: Results, horizon: str, transform: Transform) -> Panel:
+def _with(panel: Panel, results: Results, horizon: str, exponent: float) -> Panel:
     more = tuple(
-        regret_series(results[f"{label}-{horizon}"], label, style, transform)
-        for style, label in enumerate(_beside(), start=len(panel.series))
+        regret_series(results[f"{label}-{horizon}"], label, style, exponent)
+        for style, label in enumerate(beside(), start=len(panel.series))
     )
     return replace(panel, series=(*panel.series, *more))
 
 
-def claims(results: Results) -> list[Claim]:
-    """Judge the theorem's rate alone: no figure of the paper shows these data."""
-    return [claim for claim in GEOMETRY.claims(results) if claim.label == GEOMETRY.theorem]
-
-
-VIDEO_REAL = Experiment(
-    id="video-real",
-    labels=("subsec:video_recommendation",),
-    title=GEOMETRY.title,
-    about=(
-        "Not in the paper: its application with preferences and noise from real data, the "
-        "critics' scores of 17,004 films."
-    ),
-    cells=cells,
-    figures=figures,
-    claims=claims,
+VIDEO_REAL = replace(
+    GEOMETRY.experiment(),
+    cells=_cells,
+    outcome=_outcome,
     decisions=(
         "Data: Wikidata by way of movies.db in the wheel bokeh_sampledata 2026.1, CC0-1.0 by its "
         "licenses/datasets.json. The counts of films by genre and score ship with the package, "

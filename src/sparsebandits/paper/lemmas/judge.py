@@ -1,14 +1,21 @@
 """Every lemma and proposition of the paper, and the steps of its proofs, with verdicts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from sparsebandits.paper.claim import Claim
-from sparsebandits.paper.lemmas import estimation, geometry, proofs, submodularity
+from sparsebandits.paper.lemmas import (
+    estimation,
+    proofs,
+    sets,
+    submodularity,
+    support_tests,
+    warmup,
+)
 from sparsebandits.validation import as_integer
 
-Group = Callable[[np.random.Generator, bool], list[Claim]]
+Group = Callable[[np.random.Generator, bool], Iterator[Claim]]
 
 
 def lemma_claims(
@@ -41,22 +48,22 @@ def lemma_claims(
 GROUPS: tuple[Group, ...] = (
     estimation.coverage,
     estimation.sum_of_subgaussian,
-    proofs.union_over_cycles,
-    estimation.top_h_consistency,
-    estimation.top_h_locks,
-    estimation.greedy_consistency,
-    estimation.warmup_simulated,
-    estimation.warmup_greedy,
-    proofs.warmup_algebra,
-    geometry.lipschitz_value,
-    geometry.lipschitz_gradient,
-    geometry.normalised_vectors,
-    geometry.sorting,
-    geometry.ellipsoid_solution,
+    estimation.union_over_cycles,
+    support_tests.top_h_consistency,
+    support_tests.top_h_locks,
+    support_tests.greedy_consistency,
+    warmup.warmup_simulated,
+    warmup.warmup_greedy,
+    warmup.warmup_algebra,
+    sets.lipschitz_value,
+    sets.lipschitz_gradient,
+    sets.normalised_vectors,
+    sets.sorting,
+    sets.ellipsoid_solution,
     submodularity.submodularity,
     submodularity.positive_gamma,
     submodularity.greedy_ratio,
-    geometry.random_bases,
+    sets.random_bases,
     proofs.exploration_regret,
     proofs.support_norm,
     proofs.cycle_counts,

@@ -1,154 +1,25 @@
 """Steps inside the paper's proofs that can be checked by numbers."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 import sparsebandits as sb
-from sparsebandits.environments.paper_setting import random_matrix
-from sparsebandits.estimation import warmup_cycles
-from sparsebandits.paper.base import DELTA, DIM, SPARSITY
+from sparsebandits.environments.paper_setting import DIM, SPARSITY, random_matrix
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.verdicts import (
-    CHANGED,
     ROUNDING,
     Share,
     always,
-    below_one,
     levels_off,
+    number_claim,
     share_claim,
     with_change,
 )
 from sparsebandits.validation import BoolArray, FloatArray
 
 
-def union_over_cycles(rng: np.random.Generator, quick: bool) -> list[Claim]:
-    """Add up the union bound in the proof of `lemma:ols-bound-hp`, as printed."""
-    c = np.arange(1, 10**5 if quick else 10**6, dtype=np.float64)
-
-    def total(factor: float) -> float:
-        tails = 2 * np.exp(-np.log(factor * DIM * c**2 / DELTA))  # two tails of W(c)_i
-        # The rest of sum 1 / c^2 is less than 1 / (last c).
-        return float(DIM * tails.sum() + 2 * DELTA / (factor * c[-1])) / DELTA
-
-    printed, changed = total(2.0), total(4.0)
-    verdict = with_change(below_one(printed), below_one(changed))
-    return [
-        Claim(
-            id="union-over-cycles",
-            label="lemma:ols-bound-hp",
-            statement="By the union bound over c and i, |W(c)_i|^2 <= 2 c sigma^2 B_ii "
-            "ln(2 d c^2 / delta) for all c and i with probability at least 1 - delta.",
-            measured=f"The tails with the printed logarithm add up to {printed:.3f} delta; with "
-            f"the share delta / (2 d c^2) that the proof allots they add up to {changed:.3f} delta "
-            "and the logarithm is ln(4 d c^2 / delta).",
-            verdict=verdict,
-            value=printed,
-            low=printed,
-            high=printed,
-            change="ln(4 d c^2 / delta) in place of ln(2 d c^2 / delta) in this step; the lemma "
-            "itself has slack enough (see coverage-ols-bound)."
-            if verdict == CHANGED
-            else "",
-            experiment="lemmas",
-            details={"printed": printed, "changed": changed, "exact_limit": float(np.pi**2 / 6)},
-        )
-    ]
-
-
-def warmup_algebra(rng: np.random.Generator, quick: bool) -> list[Claim]:
-    """Check the steps inside the proof of `lemma:C_0`."""
-    n = 20_000 if quick else 400_000
-    constant = np.exp(1 + rng.exponential(3.0, n))
-    x = 2 * constant * np.log(constant) * np.exp(rng.exponential(1.0, n) * (rng.random(n) < 0.8))
-    auxiliary = Share.of(x < constant * np.log(x) * (1 - ROUNDING))
-
-    dim = 8
-    truth = rng.uniform(-1, 1, (n // 20, dim))
-    error = rng.standard_normal(truth.shape) * rng.exponential(0.3, (truth.shape[0], 1))
-    moved = np.abs(np.sort(np.abs(truth + error), axis=1) - np.sort(np.abs(truth), axis=1))
-    weyl = Share.of(moved.max(axis=1) > np.abs(error).max(axis=1) * (1 + ROUNDING))
-    return [
-        share_claim(
-            auxiliary,
-            always(auxiliary),
-            id="warmup-auxiliary",
-            label="lemma:C_0",
-            statement="For A > e, x >= 2 A ln A suffices for x >= A ln x.",
-            measured=f"Violated in {auxiliary} random pairs (A, x), a fifth of them at "
-            "x = 2 A ln A.",
-        ),
-        share_claim(
-            weyl,
-            always(weyl),
-            id="sorted-values",
-            label="lemma:C_0",
-            statement="The k-th largest absolute value moves by at most the l-infinity norm of "
-            "the perturbation (attributed to Weyl's inequality).",
-            measured=f"Violated in {weyl} random perturbations; it is the 1-Lipschitz continuity "
-            "of order statistics, and needs no matrix theorem.",
-        ),
-        *_warmup_formula(rng, n // 20),
-    ]
-
-
-def _warmup_formula(rng: np.random.Generator, n: int) -> list[Claim]:
-    """C_0 as a formula: whether it satisfies its own condition, and its order."""
-    ratio, delta = 10 ** rng.uniform(-4, 6, n), 10 ** rng.uniform(-6, -0.3, n)
-    dim = rng.integers(2, 1000, n)
-
-    def passes(cycle: FloatArray) -> BoolArray:
-        logarithm = np.log(2 * dim * np.maximum(cycle, 1) ** 2 / delta)
-        return np.asarray(
-            (cycle >= 1) & (16 * ratio * logarithm < cycle)
-        )  # eqn:warmup_inequality_raw
-
-    granted = 32 * ratio * np.log(2 * dim / delta) + 128 * ratio * np.log(64 * ratio)  # eqn:C_0
-    printed = Share.of(~passes(np.ceil(granted)))
-    changed_to = 32 * ratio * np.log(2 * dim / delta)
-    changed_to += 128 * ratio * np.log(np.maximum(64 * ratio, np.e))
-    changed = Share.of(~passes(np.maximum(np.floor(changed_to) + 1, 1)))
-    worst = float(granted.min())
-
-    decades, d = 10.0 ** np.arange(13), 20
-    cycles = np.array([warmup_cycles(1.0, r, d, DELTA) for r in decades])
-    as_printed = cycles / (decades * np.log(d / DELTA))
-    with_both = cycles / (decades * (np.log(d / DELTA) + np.log(decades)))
-    verdict = with_change(levels_off(as_printed), levels_off(with_both))
-    return [
-        share_claim(
-            printed,
-            with_change(always(printed), always(changed)),
-            "ln(max(64 h_1 / Delta_min^2, e)), and the next whole cycle: the proof needs "
-            "A = 64 h_1 / Delta_min^2 > e.",
-            id="warmup-formula",
-            label="eqn:C_0",
-            statement="At c = C_0 the sufficient condition epsilon_c < Delta_min / 4 holds, "
-            "whatever Delta_min > 0.",
-            measured=f"It does not hold at ceil(C_0) in {printed} draws of (h_1 / Delta^2, d, "
-            f"delta), where C_0 is as low as {worst:.2g}; with the change in {changed}.",
-            details={"smallest_C_0": worst, "changed": changed.count},
-        ),
-        Claim(
-            id="warmup-order",
-            label="lemma:C_0",
-            statement="C_0 = O(h_1 / Delta_min^2 ln(d / delta)).",
-            measured=f"C_0 over that order rises from {as_printed[0]:.0f} at h_1 / Delta^2 = 1 to "
-            f"{as_printed[-1]:.0f} at 10^12, by the same {np.diff(as_printed)[-1]:.0f} per decade; "
-            f"over the order with ln(h_1 / Delta^2) added it stays at {with_both[0]:.0f} to "
-            f"{with_both[-1]:.0f}.",
-            verdict=verdict,
-            value=float(as_printed[-1] / as_printed[0]),
-            low=float(as_printed[-1] / as_printed[0]),
-            high=float(as_printed[-1] / as_printed[0]),
-            change="h_1 / Delta_min^2 (ln(d / delta) + ln(h_1 / Delta_min^2))."
-            if verdict == CHANGED
-            else "",
-            experiment="lemmas",
-            details={"quotients": as_printed.tolist(), "changed_quotients": with_both.tolist()},
-        ),
-    ]
-
-
-def exploration_regret(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def exploration_regret(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """Compare the regret of an exploration action with 2 d L_max ||theta*|| and with 1/d of it."""
     n = 20 if quick else 300
     ratios = []
@@ -165,23 +36,20 @@ def exploration_regret(rng: np.random.Generator, quick: bool) -> list[Claim]:
             ratios.append((X.value(theta) - arms) / limit)
     ratio = np.concatenate(ratios)
     printed, sharper = Share.of(ratio > DIM * (1 + ROUNDING)), Share.of(ratio > 1 + ROUNDING)
-    return [
-        share_claim(
-            printed,
-            always(printed),
-            id="exploration-regret-per-arm",
-            label="eqn:total exploration regret",
-            statement="The regret of any exploration arm is at most 2 d L_max ||theta*||, and "
-            "that of K cycles of d arms at most 2 d L_max ||theta*|| K.",
-            measured=f"Exceeded in {printed} arms, and 2 L_max ||theta*|| in {sharper}; the "
-            f"largest regret was {ratio.max():.3f} of the latter. The total over K cycles follows "
-            "from the latter only: the printed bound per arm would give d times as much.",
-            details={"dim": DIM, "sharper_violations": sharper.count},
-        )
-    ]
+    yield share_claim(
+        printed,
+        id="exploration-regret-per-arm",
+        label="eqn:total exploration regret",
+        statement="The regret of any exploration arm is at most 2 d L_max ||theta*||, and "
+        "that of K cycles of d arms at most 2 d L_max ||theta*|| K.",
+        measured=f"Exceeded in {printed} arms, and 2 L_max ||theta*|| in {sharper}; the "
+        f"largest regret was {ratio.max():.3f} of the latter. The total over K cycles follows "
+        "from the latter only: the printed bound per arm would give d times as much.",
+        details={"dim": DIM, "sharper_violations": sharper.count},
+    )
 
 
-def support_norm(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def support_norm(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """Check the step that puts ||theta*|| where the derivation has ||theta*(S*)||."""
     n = 500 if quick else 5000
     samplers = {
@@ -211,21 +79,19 @@ def support_norm(rng: np.random.Generator, quick: bool) -> list[Claim]:
     changed = Share.of(np.concatenate(derived))
     each = {name: Share.of(part).value for name, part in broken.items()}
     listed = ", ".join(f"{share:.0%} for {name}" for name, share in each.items())
-    return [
-        share_claim(
-            printed,
-            with_change(always(printed), always(changed)),
-            "||theta*(S*)||, which the derivation gives and which may be as small as sqrt(H / d) "
-            "||theta*||, in place of ||theta*||, here and in the theorem.",
-            id="regret-denominator",
-            label="eqn:stable exploitation regret",
-            statement="On the event ||theta_hat_c - theta*|| <= epsilon_c, once the support is "
-            "locked, r(c) <= 2 L_max epsilon_c^2 / ||theta*||.",
-            measured=f"Violated in {printed} cases with the worst error of norm epsilon_c "
-            f"({listed}); with ||theta*(S*)|| in {changed}.",
-            details={"share_by_case": each, "changed": changed.count},
-        )
-    ]
+    yield share_claim(
+        printed,
+        repaired=changed,
+        change="||theta*(S*)||, which the derivation gives and which may be as small as sqrt(H / "
+        "d) ||theta*||, in place of ||theta*||, here and in the theorem.",
+        id="regret-denominator",
+        label="eqn:stable exploitation regret",
+        statement="On the event ||theta_hat_c - theta*|| <= epsilon_c, once the support is "
+        "locked, r(c) <= 2 L_max epsilon_c^2 / ||theta*||.",
+        measured=f"Violated in {printed} cases with the worst error of norm epsilon_c "
+        f"({listed}); with ||theta*(S*)|| in {changed}.",
+        details={"share_by_case": each, "changed": changed.count},
+    )
 
 
 def cycles_played(horizon: FloatArray, dim: int, lock: FloatArray) -> FloatArray:
@@ -246,7 +112,7 @@ def cycles_played(horizon: FloatArray, dim: int, lock: FloatArray) -> FloatArray
     return np.asarray(warm + np.where(left > 0, more, 0.0))
 
 
-def cycle_counts(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def cycle_counts(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """K = Theta(sqrt T), and K = Theta(T^(2/3)) for the compact schedule."""
     decades = np.geomspace(1e3, 1e9, 7)
     fixed = cycles_played(decades, DIM, np.ones(7)) / np.sqrt(decades)
@@ -261,44 +127,33 @@ def cycle_counts(rng: np.random.Generator, quick: bool) -> list[Claim]:
 
     lengths = DIM + np.floor(np.sqrt(np.arange(1, 2 * 10**6)))
     compact = (np.searchsorted(np.cumsum(lengths), decades) + 1) / decades ** (2 / 3)
-    verdict = with_change(printed, always(changed))
-    return [
-        Claim(
-            id="cycles-linear-schedule",
-            label="thm:regret_adaptive",
-            statement="A cycle takes at most d + c steps, so T = Theta(K^2) and K = "
-            "Theta(sqrt(T)) whenever T > d C_0.",
-            measured=f"Without a warm-up K / sqrt(T) settles at {fixed[-1]:.3f}; at T = 2 d C_0 it "
-            f"grows from {edge[0]:.1f} to {edge[-1]:.0f} as C_0 grows from 10^3 to 10^9, because "
-            f"warm-up cycles take d steps only; K > C_0 + sqrt(2 T) + 1 in {changed} draws.",
-            verdict=verdict,
-            value=float(edge[-1] / edge[0]),
-            low=float(edge[-1] / edge[0]),
-            high=float(edge[-1] / edge[0]),
-            change="K <= C_0 + sqrt(2 T) + 1, which adds 2 d L_max ||theta*|| C_0 to the regret."
-            if verdict == CHANGED
-            else "",
-            experiment="lemmas",
-            details={"without_warm_up": fixed.tolist(), "at_twice_the_warm_up": edge.tolist()},
-        ),
-        Claim(
-            id="cycles-compact-schedule",
-            label="thm:regret_general_compact",
-            statement="T <= d K + K^(3/2), so that K = Theta(T^(2/3)) for large T.",
-            measured=f"K / T^(2/3) goes from {compact[0]:.2f} at T = 10^3 to {compact[-1]:.2f} at "
-            f"10^9, towards (3/2)^(2/3) = 1.31; d K exceeds K^(3/2) until K = d^2 = {DIM**2}, "
-            "beyond the paper's T = 2000.",
-            verdict=levels_off(compact),
-            value=float(compact[-1]),
-            low=float(compact[-1]),
-            high=float(compact[-1]),
-            experiment="lemmas",
-            details={"quotients": compact.tolist(), "dim": DIM},
-        ),
-    ]
+    yield number_claim(
+        float(edge[-1] / edge[0]),
+        with_change(printed, always(changed)),
+        id="cycles-linear-schedule",
+        label="thm:regret_adaptive",
+        statement="A cycle takes at most d + c steps, so T = Theta(K^2) and K = "
+        "Theta(sqrt(T)) whenever T > d C_0.",
+        measured=f"Without a warm-up K / sqrt(T) settles at {fixed[-1]:.3f}; at T = 2 d C_0 it "
+        f"grows from {edge[0]:.1f} to {edge[-1]:.0f} as C_0 grows from 10^3 to 10^9, because "
+        f"warm-up cycles take d steps only; K > C_0 + sqrt(2 T) + 1 in {changed} draws.",
+        change="K <= C_0 + sqrt(2 T) + 1, which adds 2 d L_max ||theta*|| C_0 to the regret.",
+        details={"without_warm_up": fixed.tolist(), "at_twice_the_warm_up": edge.tolist()},
+    )
+    yield number_claim(
+        float(compact[-1]),
+        levels_off(compact),
+        id="cycles-compact-schedule",
+        label="thm:regret_general_compact",
+        statement="T <= d K + K^(3/2), so that K = Theta(T^(2/3)) for large T.",
+        measured=f"K / T^(2/3) goes from {compact[0]:.2f} at T = 10^3 to {compact[-1]:.2f} at "
+        f"10^9, towards (3/2)^(2/3) = 1.31; d K exceeds K^(3/2) until K = d^2 = {DIM**2}, "
+        "beyond the paper's T = 2000.",
+        details={"quotients": compact.tolist(), "dim": DIM},
+    )
 
 
-def greedy_steps(rng: np.random.Generator, quick: bool) -> list[Claim]:
+def greedy_steps(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """Two steps of the alpha-regret proofs that treat greedy as if it were exact."""
     sets, n, dim, sparsity = (10, 100, 6, 3) if quick else (100, 100, 6, 3)
     middle, bound, repaired = [], [], []
@@ -317,23 +172,21 @@ def greedy_steps(rng: np.random.Generator, quick: bool) -> list[Claim]:
         alpha = sb.approximation_ratio(X.gamma_bound)
         repaired.append(alpha * best - earned > (1 + alpha) * X.norm_bound * size + ROUNDING)
     step, gap, changed = (Share.of(np.concatenate(part)) for part in (middle, bound, repaired))
-    return [
-        share_claim(
-            step,
-            with_change(always(step), always(changed)),
-            "alpha-r(c) <= (1 + alpha) L_max ||theta_hat_c - theta*|| by greedy's guarantee on "
-            "theta_hat_c, with a gamma that holds for theta_hat_c as well.",
-            id="greedy-middle-term",
-            label="thm:regret_general_compact",
-            statement="theta_hat_c' (x^G(S^G) - x_c^G(S_c^G)) <= 0, as x_c^G is greedy's action "
-            "for theta_hat_c.",
-            measured=f"Violated in {step} pairs on ellipsoids (greedy on theta* can find the "
-            f"better support for theta_hat_c), and with it r(c) <= 2 L_max ||theta_hat_c - "
-            f"theta*|| in {gap}; the repaired bound in {changed}.",
-            details={"dim": dim, "sparsity": sparsity, "conclusion_violated": gap.count},
-        ),
-        _alpha_split(rng, quick),
-    ]
+    yield share_claim(
+        step,
+        repaired=changed,
+        change="alpha-r(c) <= (1 + alpha) L_max ||theta_hat_c - theta*|| by greedy's guarantee on "
+        "theta_hat_c, with a gamma that holds for theta_hat_c as well.",
+        id="greedy-middle-term",
+        label="thm:regret_general_compact",
+        statement="theta_hat_c' (x^G(S^G) - x_c^G(S_c^G)) <= 0, as x_c^G is greedy's action "
+        "for theta_hat_c.",
+        measured=f"Violated in {step} pairs on ellipsoids (greedy on theta* can find the "
+        f"better support for theta_hat_c), and with it r(c) <= 2 L_max ||theta_hat_c - "
+        f"theta*|| in {gap}; the repaired bound in {changed}.",
+        details={"dim": dim, "sparsity": sparsity, "conclusion_violated": gap.count},
+    )
+    yield _alpha_split(rng, quick)
 
 
 def _alpha_split(rng: np.random.Generator, quick: bool) -> Claim:
@@ -359,9 +212,9 @@ def _alpha_split(rng: np.random.Generator, quick: bool) -> Claim:
     share, repaired = Share.of(np.concatenate(printed)), Share.of(np.concatenate(changed))
     return share_claim(
         share,
-        with_change(always(share), always(repaired)),
-        "K - 1 whole cycles, plus 2 d L_max ||theta*|| for the exploration of the last and the "
-        "bound on its exploitation.",
+        repaired=repaired,
+        change="K - 1 whole cycles, plus 2 d L_max ||theta*|| for the exploration of the last and "
+        "the bound on its exploitation.",
         id="alpha-regret-split",
         label="eqn:split overall reg2",
         statement="alpha-R_T <= alpha-R_K, the alpha-regret of K whole cycles, by the "

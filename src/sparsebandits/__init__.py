@@ -1,5 +1,6 @@
 """Stochastic linear bandits whose actions may switch on only a few of many knobs."""
 
+from sparsebandits import testing
 from sparsebandits.action_sets import (
     ActionSet,
     Box,
@@ -149,5 +150,6 @@ __all__ = [
     "sparse_argmax",
     "sparse_argmax_batch",
     "submodularity_ratio",
+    "testing",
     "video_recommendation",
 ]

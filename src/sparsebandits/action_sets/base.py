@@ -54,6 +54,7 @@ class ActionSet(ABC):
     def __init__(self, dim: int) -> None:
         self.dim = as_integer("dim", dim, minimum=1)
         self.available: BoolArray = np.ones(self.dim, dtype=np.bool_)
+        self.available.setflags(write=False)
         self.whole: ActionSet = self
         self._cache: dict[Any, Any] = {}
 

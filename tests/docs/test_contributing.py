@@ -1,18 +1,16 @@
-"""What CONTRIBUTING.md names exists, and its example keeps the promises of every action set."""
+"""What CONTRIBUTING.md names exists, and its examples keep the contracts."""
 
-import inspect
 import re
 import sys
 import types
+from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits import policies
 from sparsebandits.action_sets import ACTION_SETS
 from sparsebandits.policies.rule import Rule
-from tests.contracts import test_action_sets as contracts
 from tests.docs.pages import ROOT, blocks
 
 PAGE = ROOT / "CONTRIBUTING.md"
@@ -37,7 +35,7 @@ def test_every_path_exists(name: str) -> None:
 
 def known_words() -> set[str]:
     """Return every name of the bases that a reader subclasses, and of the functions around."""
-    bases = (sb.ActionSet, sb.Policy, policies.AdaptivePolicy, Rule)
+    bases = (sb.ActionSet, sb.Policy, Rule)
     words = {word for base in bases for word in dir(base)}
     for source in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         text = source.read_text(encoding="utf-8")
@@ -52,34 +50,24 @@ def test_every_hook_exists(name: str) -> None:
     assert name.split("(")[0] in known
 
 
-def quarter_ball(monkeypatch: pytest.MonkeyPatch) -> type[sb.ActionSet]:
-    """Return the class of the example, in a module and in the table as its file would be."""
+SET, CHECK_SET, CHECK_POLICY = blocks(PAGE, "python")
+
+
+def test_the_set_of_the_example_keeps_its_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a module, so that it can be pickled, and in the table, so that it is read back."""
     module = types.ModuleType("quarter_ball")
-    [example] = blocks(PAGE, "python")
-    exec(example, vars(module))
+    exec(SET, vars(module))
     kind: type[sb.ActionSet] = vars(module)["QuarterBall"]
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(CHECK_SET, vars(module))
     monkeypatch.setitem(ACTION_SETS, kind.kind, kind)
-    return kind
+    exec(CHECK_SET, vars(module))
 
 
-CONTRACTS = [
-    name
-    for name, check in inspect.getmembers(contracts, inspect.isfunction)
-    if "factory" in inspect.signature(check).parameters
-    and "slow_value" not in inspect.getsource(inspect.unwrap(check))  # the reader's second step
-]
+def test_a_policy_is_registered_and_checked_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True, kw_only=True, eq=False)
+    class MyPolicy(sb.RandomSparse):
+        kind: ClassVar[str] = "my-policy"
 
-
-@pytest.mark.parametrize("name", CONTRACTS)
-def test_the_example_keeps_the_contract(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = quarter_ball(monkeypatch)
-
-    def factory(rng: np.random.Generator, dim: int) -> sb.ActionSet:
-        return kind(dim)
-
-    getattr(contracts, name)(factory=factory)
-
-
-def test_there_are_contracts() -> None:
-    assert len(CONTRACTS) >= 8
+    monkeypatch.setattr(sb.Policy, "table", dict(sb.Policy.table))
+    exec(CHECK_POLICY, {"sb": sb, "MyPolicy": MyPolicy})

@@ -11,7 +11,7 @@ from sparsebandits.simulation import simulate
 from sparsebandits.testing.contract import Examination, Promise, same_bits
 from sparsebandits.validation import FloatArray
 
-_STEPS = 40
+_STEPS = 30
 _LANES = 3
 _AHEAD = 16
 """Rows of random numbers that are drawn ahead for each lane."""

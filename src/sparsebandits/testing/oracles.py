@@ -40,7 +40,8 @@ def _instances(exam: Exam) -> Iterator[tuple[ActionSet, FloatArray]]:
     X = exam.part.action_set
     for number in range(ROUNDS):
         kept = [i for i in _usable(X) if exam.rng.random() < 0.7]
-        yield (X.restrict(kept) if kept and number % 3 == 2 else X), draw(exam)[0]
+        theta = exam.rng.uniform(-1, 1, X.dim) * exam.rng.choice([0.0, 1.0, 1.0, 1.0], X.dim)
+        yield (X.restrict(kept) if kept and number % 3 == 2 else X), theta
 
 
 def _best_value(X: ActionSet, theta: FloatArray, sparsity: int) -> float | None:
@@ -70,6 +71,7 @@ def _honest(exam: Exam) -> None:
             )
             exam.require(worth, "the value is not theta·x, nor h(S; theta)", **shown)
             exam.require(solution.gap >= 0 or np.isnan(solution.gap), "the gap", **shown)
+            exam.require(method in ("auto", solution.method), "another method", **shown)
             if method in ("exact", "top-h"):
                 exam.require(solution.is_exact, "it does not say that it is exact", **shown)
             if best is not None:
@@ -81,20 +83,22 @@ def _honest(exam: Exam) -> None:
 
 
 def _picks(
-    value: Callable[[list[int]], float], usable: list[int], sparsity: int, unit: float
-) -> tuple[list[int], list[float]]:
-    """Algorithm 2, lines 5-13, line by line: the picks and the step gaps."""
+    value: Callable[[list[int]], float], usable: list[int], sparsity: int, rounding: float
+) -> tuple[list[int], list[float]] | None:
+    """Algorithm 2, lines 5-13: the picks and the step gaps; None where rounding decides."""
     picks: list[int] = []
     gaps: list[float] = []
     for _ in range(min(sparsity, len(usable))):
         base = value(picks)
         gains = {v: value([*picks, v]) - base for v in usable if v not in picks}
         best = max(gains, key=lambda v: (gains[v], -v))
-        if gains[best] <= 1e-12 * unit:
+        if gains[best] <= 0:
             break
         rest = [gain for v, gain in gains.items() if v != best]
         gaps.append(gains[best] - max(rest) if rest else np.inf)
         picks.append(best)
+        if min(gains[best], gaps[-1]) < rounding:
+            return None
     return picks, gaps
 
 
@@ -105,9 +109,10 @@ def _greedy(exam: Exam) -> None:
         greedy, swap = (sparse_argmax(X, theta, sparsity, name) for name in ("greedy", "swap"))
         shown = {"theta": theta, "set": X, "greedy": greedy, "swap": swap}
         exam.require(swap.value >= greedy.value - 1e-12 * unit, "swap is worse", **shown)
-        picks, gaps = _picks(partial(X.value, theta), _usable(X), sparsity, unit)
-        if gaps and min(gaps) < 1e-7 * unit:
-            continue  # a tie that rounding decides
+        steps = _picks(partial(X.value, theta), _usable(X), sparsity, 1e-7 * unit)
+        if steps is None:
+            continue
+        picks, gaps = steps
         exam.require(greedy.support == tuple(sorted(picks)), f"the picks are {picks}", **shown)
         equal = len(greedy.step_gaps) == len(gaps) and all(
             mine == theirs or close(mine, theirs, unit, 1e-7)

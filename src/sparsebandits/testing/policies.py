@@ -19,7 +19,7 @@ from sparsebandits.testing.contract import (
 from sparsebandits.testing.lanes import LANE_PROMISES
 from sparsebandits.validation import FloatArray, as_integer, describe
 
-_STEPS = 48
+_STEPS = 42
 """Decisions per promise: some cycles of a policy with few coordinates."""
 
 Exam = Examination[Policy]
@@ -172,7 +172,7 @@ def _knowledge(exam: Exam) -> None:
 
 def _same_seed(exam: Exam) -> None:
     learners = [exam.part.start(exam.seed) for _ in range(2)]
-    one, two = (_play(learner, _World(exam.part, exam.seed), _STEPS) for learner in learners)
+    one, two = (_play(learner, _World(exam.part, exam.seed), _STEPS // 2) for learner in learners)
     exam.require(_bits(one) == _bits(two), "two learners part", one=one, two=two)
     exam.require(learners[0].to_dict() == learners[1].to_dict(), "their states differ")
 
@@ -191,7 +191,7 @@ def _description(exam: Exam) -> None:
 def _saving(exam: Exam) -> None:
     straight, saved = exam.part.start(exam.seed), exam.part.start(exam.seed)
     worlds = [_World(exam.part, exam.seed) for _ in range(2)]
-    for _ in range(12):
+    for _ in range(8):
         steps = int(exam.rng.integers(1, 16))
         one, two = _wander(straight, worlds[0], steps), _wander(saved, worlds[1], steps)
         exam.require(_bits(one) == _bits(two), "they part", straight=one, loaded=two)

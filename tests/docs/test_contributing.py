@@ -1,11 +1,10 @@
-"""What CONTRIBUTING.md names exists, and its examples keep the contracts."""
+"""What CONTRIBUTING.md names exists, and its example keeps the contract of action sets."""
 
 import re
 import sys
 import types
-from dataclasses import dataclass
-from typing import ClassVar
 
+import numpy as np
 import pytest
 
 import sparsebandits as sb
@@ -50,24 +49,15 @@ def test_every_hook_exists(name: str) -> None:
     assert name.split("(")[0] in known
 
 
-SET, CHECK_SET, CHECK_POLICY = blocks(PAGE, "python")
-
-
 def test_the_set_of_the_example_keeps_its_contract(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a module, so that it can be pickled, and in the table, so that it is read back."""
+    """In the table too, so that it is read back from files."""
     module = types.ModuleType("quarter_ball")
-    exec(SET, vars(module))
-    kind: type[sb.ActionSet] = vars(module)["QuarterBall"]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    exec(CHECK_SET, vars(module))
+    example, check = blocks(PAGE, "python")
+    exec(example, vars(module))
+    kind: type[sb.ActionSet] = vars(module)["QuarterBall"]
     monkeypatch.setitem(ACTION_SETS, kind.kind, kind)
-    exec(CHECK_SET, vars(module))
-
-
-def test_a_policy_is_registered_and_checked_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    @dataclass(frozen=True, kw_only=True, eq=False)
-    class MyPolicy(sb.RandomSparse):
-        kind: ClassVar[str] = "my-policy"
-
-    monkeypatch.setattr(sb.Policy, "table", dict(sb.Policy.table))
-    exec(CHECK_POLICY, {"sb": sb, "MyPolicy": MyPolicy})
+    exec(check, vars(module))
+    monkeypatch.setattr(kind, "axis_reach", lambda ball: (-np.ones(ball.dim), np.ones(ball.dim)))
+    with pytest.raises(sb.testing.ContractError, match="axis_reach"):
+        exec(check, vars(module))

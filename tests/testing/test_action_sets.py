@@ -1,5 +1,7 @@
 """The contract of action sets can be broken, and says which promise was."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -163,6 +165,19 @@ def test_a_broken_promise_is_named(
 def test_the_message_holds_what_shows_it() -> None:
     with pytest.raises(ContractError, match=r"theta=\[.*support=\[.*LpBall|TooLong\("):
         check_action_set(TooLong(4))
+
+
+def test_it_needs_no_asserts_and_no_test_framework() -> None:
+    code = (
+        "import sys, sparsebandits as sb\n"
+        "print([name for name in ('pytest', 'hypothesis') if name in sys.modules])\n"
+        "sb.LpBall._respond = lambda ball, theta, indices: 2 * theta\n"
+        "sb.testing.check_action_set(sb.LpBall(3))"
+    )
+    ran = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True)
+    assert ran.stdout == "[]\n"
+    assert ran.returncode == 1
+    assert "ContractError: No action is longer" in ran.stderr
 
 
 def test_arguments_are_checked() -> None:

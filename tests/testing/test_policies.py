@@ -175,11 +175,14 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Own:
 def test_a_broken_promise_is_named(
     own: Own, rule: type[LinTSRule], promise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_policy(own)
     monkeypatch.setattr(Own, "rule_class", rule)
     with pytest.raises(ContractError, match=r"Not so: .*seed=3") as raised:
         check_policy(own, seed=3)
     assert promise in raised.value.promise
+
+
+def test_a_policy_of_ones_own_passes(own: Own) -> None:
+    check_policy(own)
 
 
 def test_a_learner_that_takes_anything(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:

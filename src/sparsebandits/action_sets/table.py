@@ -18,4 +18,4 @@ ACTION_SETS: dict[str, type[ActionSet]] = {
 }
 
 
-ActionSet.kinds = ACTION_SETS
+ActionSet.kinds = dict(ACTION_SETS)

@@ -48,6 +48,6 @@ SEQUENCES: dict[str, Callable[..., ActionSetSequence]] = {
     Alternating.kind: Alternating,
 }
 
-Noise.kinds = NOISES
-ThetaSampler.kinds = PARAMETERS
+Noise.kinds = dict(NOISES)
+ThetaSampler.kinds = dict(PARAMETERS)
 ActionSetSequence.kinds = SEQUENCES

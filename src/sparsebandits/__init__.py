@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from sparsebandits import testing
 from sparsebandits.action_sets import (
     ActionSet,
     Box,
@@ -186,5 +187,6 @@ __all__ = [
     "sparse_argmax_batch",
     "submodularity_ratio",
     "sweep",
+    "testing",
     "video_recommendation",
 ]

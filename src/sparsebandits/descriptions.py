@@ -67,11 +67,17 @@ class Described(ABC):
     noun: ClassVar[str]
     """What an error calls any of them: "An action set"."""
 
-    kinds: ClassVar[Mapping[str, Callable[..., Any]]]
-    """The table of all of them; the module that lists them sets it."""
+    kinds: ClassVar[dict[str, Any]]
+    """The table of all of their classes, set by the module that lists them; add your own to it."""
+
+    @classmethod
+    def _from_fields(cls, **fields: Any) -> Self:
+        """Build one of this kind from what `to_dict` said of it."""
+        return cls(**fields)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build what `to_dict` described."""
-        built: Self = build_from(cls.noun, cls.kinds, as_fields(cls.noun, data))
+        builders = {kind: described._from_fields for kind, described in cls.kinds.items()}
+        built: Self = build_from(cls.noun, builders, as_fields(cls.noun, data))
         return built

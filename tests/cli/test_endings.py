@@ -74,7 +74,8 @@ FORKS = """
 import json, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import pandas, pyarrow.parquet, rich.progress, rich.table, scipy.stats
-import sparsebandits.cli.app, sparsebandits.comparison.scenarios, sparsebandits.comparison.sweep_folder
+import sparsebandits.cli.app, sparsebandits.comparison.scenarios
+import sparsebandits.comparison.sweep_folder
 from sparsebandits.cli import main
 for line in sys.stdin:
     case = json.loads(line)

@@ -64,7 +64,7 @@ kind = "random-sparse"
 theta_star = { kind = "uniform-cube" }
 [environments.action_sets]
 kind = "alternating"
-sets = [{ kind = "lp-ball", radius = 3.0 }, { kind = "box", lower = 0.0, upper = 1.0 }]
+sets = [{ kind = "lp-ball", radius = 3.0 }, { kind = "budget", total = 1.0, upper = 1.0 }]
 """
 
 

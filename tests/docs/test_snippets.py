@@ -1,6 +1,8 @@
 """Every snippet on the pages for readers runs as it stands there, and every call exists."""
 
 import re
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,9 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[
     monkeypatch.chdir(folder)
     for text in blocks(page, "toml"):
         (folder / "study.toml").write_text(smaller(text), encoding="utf-8")
-    namespace: dict[str, Any] = {"__name__": "page"}
+    module = types.ModuleType("page")  # what is defined on the page can be pickled
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    namespace: dict[str, Any] = vars(module)
     for number, text in enumerate(blocks(page, "python")):
         exec(compile(text, f"{page.name}, block {number + 1}", "exec"), namespace)
     return namespace

@@ -247,13 +247,6 @@ def prior_of(policy: Policy) -> FloatArray | None:
     return rule.posterior.prior if isinstance(rule, RidgeRule) else None
 
 
-def can_commit(policy: Policy) -> bool:
-    """Whether the support can become final."""
-    if isinstance(policy, Policy):
-        return policy.rule([np.random.default_rng(0)]).commits
-    return isinstance(policy, (sb.APSEE, sb.APSEEG))
-
-
 LEAST_SQUARES = (*SCHEDULED, "pege", "explore-then-commit")
 """Kinds whose theta_hat is least squares on `used`, and None until that determines it."""
 

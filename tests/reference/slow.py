@@ -68,12 +68,6 @@ def all_supports(action_set: sb.ActionSet, sparsity: int) -> Iterable[tuple[int,
         yield from itertools.combinations(usable, size)
 
 
-def brute_force(action_set: sb.ActionSet, theta: FloatArray, sparsity: int) -> float:
-    """The largest h over every support of at most `sparsity` coordinates."""
-    supports = all_supports(action_set, sparsity)
-    return max(slow_value(action_set, theta, support) for support in supports)
-
-
 def brute_force_runner_up(
     action_set: sb.ActionSet, theta: FloatArray, sparsity: int, best: tuple[int, ...]
 ) -> float:

@@ -41,4 +41,4 @@ REFERENCES: dict[str, type[Policy]] = {CUCB.kind: CUCB, Clairvoyant.kind: Clairv
 """Policies that are told more than rewards; `simulate` and `compare` run them, `start` refuses."""
 
 
-Policy.kinds = {kind: policy._from_fields for kind, policy in (POLICIES | REFERENCES).items()}
+Policy.kinds = POLICIES | REFERENCES

@@ -200,7 +200,7 @@ class _Group:
     def _record_locks(self, lanes: IntArray, block: _Block, when: IntArray) -> BoolArray:
         """Record the lock after the exploration of its cycle, if the horizon allows."""
         at = self.clock[lanes] + self.dim * (when + 1)
-        in_time = at <= self.horizon
+        in_time = at < self.horizon  # the test is made before the step that follows
         self.recorder.locked_at[self.trials[lanes]] = np.where(in_time, at, np.nan)
         return np.asarray(in_time)
 

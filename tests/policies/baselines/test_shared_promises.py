@@ -1,21 +1,18 @@
 """What PEGE, explore-then-commit, epsilon-greedy and random-sparse promise alike, on any set."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies import Decision, Learner, Policy
+from sparsebandits.policies import Decision, Policy
 from sparsebandits.policies.baselines.epsilon_greedy import EpsilonGreedy
 from sparsebandits.policies.baselines.explore_then_commit import ExploreThenCommit
 from sparsebandits.policies.baselines.pege import PEGE
 from sparsebandits.policies.baselines.random_sparse import RandomSparse
-from sparsebandits.validation import BoolArray
 from tests.policies.examples import DIM, THETA, ellipsoid, play, play_late, polytope, reward_of
-from tests.reference.stepwise import simulate_stepwise
 
 Make = Callable[[sb.ActionSet], Policy]
 
@@ -56,33 +53,17 @@ every_policy = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 every_set = pytest.mark.parametrize("action_set", SETS.values(), ids=SETS)
 
 
-def check(policy: Policy, decision: Decision, mask: BoolArray | None = None) -> None:
+def check(policy: Policy, decision: Decision) -> None:
     assert policy.action_set.contains(decision.action)
     assert np.count_nonzero(decision.action) <= policy.sparsity
     assert not decision.action.flags.writeable
     assert decision.phase in ("explore", "exploit")
-    if mask is not None:
-        assert not decision.action[~mask].any()
 
 
-@every_set
 @every_policy
-def test_decisions_are_feasible_with_and_without_masks(
-    make: Make, action_set: sb.ActionSet
-) -> None:
-    policy = make(action_set)
-    learner = policy.start(seed=1)
-    rng = np.random.default_rng(4)
-    for number in range(1, 121):
-        mask = rng.random(DIM) < 0.6
-        if not mask.any() or rng.random() < 0.3:
-            mask[:] = True
-            decision = learner.ask()
-        else:
-            decision = learner.ask(available=mask)
-        assert decision.id == number
-        check(policy, decision, mask)
-        learner.tell(decision, reward_of(decision) + 0.1 * float(rng.standard_normal()))
+def test_the_contract(make: Make) -> None:
+    """On a set that `tests/policies/examples.py` does not pair with most of them."""
+    sb.testing.check_policy(make(SETS["finite"]), seed=1)
 
 
 @every_policy
@@ -102,97 +83,6 @@ def test_another_set_of_the_step_is_respected(make: Make) -> None:
         assert current.contains(decision.action)
         assert np.count_nonzero(decision.action) <= 2
         learner.tell(decision, reward_of(decision))
-
-
-@every_set
-@every_policy
-def test_step_by_step_and_side_by_side_give_the_same_bits(
-    make: Make, action_set: sb.ActionSet
-) -> None:
-    policy = make(action_set)
-    env = sb.LinearEnvironment(
-        action_set=action_set, theta_star=sb.UniformCube(), noise=sb.Gaussian(0.3)
-    )
-    # An oracle call on these takes some ten milliseconds.
-    horizon = 20 if isinstance(action_set, (sb.Polytope, sb.Budget)) else 60
-    lanes = sb.simulate(policy, env, horizon=horizon, trials=4, seed=3, engine="lanes")
-    steps = simulate_stepwise(policy, env, horizon=horizon, trials=4, seed=3)
-    some = sb.simulate(
-        policy, env, horizon=horizon, trials=2, seed=3, first_trial=2, engine="lanes"
-    )
-    np.testing.assert_array_equal(lanes.regret, steps.regret)
-    # The engines sum the squares of one and the same error in their own order.
-    np.testing.assert_allclose(lanes.theta_error, steps.theta_error, rtol=1e-14)
-    np.testing.assert_array_equal(lanes.regret[2:4], some.regret)
-    np.testing.assert_array_equal(lanes.theta_error[2:4], some.theta_error)
-    assert (lanes.regret[:, -1] > 0).all()
-
-
-@every_policy
-def test_step_by_step_and_side_by_side_agree_where_items_come_and_go(make: Make) -> None:
-    action_set = SETS["box"]
-    masks = [[0, 1, 2], [3], list(range(DIM)), [1, 2]]
-    env = sb.LinearEnvironment(
-        action_sets=sb.PeriodicAvailability(action_set, masks),
-        theta_star=sb.UniformCube(),
-        noise=sb.Gaussian(0.3),
-    )
-    policy = make(action_set)
-    lanes = sb.simulate(policy, env, horizon=90, trials=4, seed=3)
-    steps = simulate_stepwise(policy, env, horizon=90, trials=4, seed=3)
-    np.testing.assert_array_equal(lanes.regret, steps.regret)
-    # The engines sum the squares of one and the same error in their own order.
-    np.testing.assert_allclose(lanes.theta_error, steps.theta_error, rtol=1e-14)
-
-
-def wander(learner: Learner, rng: np.random.Generator, steps: int) -> Iterator[Decision]:
-    """Ask with and without masks, tell in any order, forget, and now and then bring in logs."""
-    for _ in range(steps):
-        move = rng.random()
-        if move < 0.4 or not learner.open_decisions:
-            yield learner.ask()
-        elif move < 0.5:
-            yield learner.ask(available=np.arange(DIM) != rng.integers(DIM))
-        elif move < 0.96:
-            learner.tell(int(rng.choice(learner.open_decisions)), float(rng.standard_normal()))
-        elif move < 0.98:
-            learner.forget(learner.open_decisions[0])
-        else:
-            logged = np.eye(DIM)[rng.integers(DIM, size=3)] * rng.choice([0.5, 1.0])
-            learner.warm_start(logged, logged @ THETA)
-
-
-def through_json(learner: Learner) -> Learner:
-    return sb.Learner.from_dict(json.loads(json.dumps(learner.to_dict())))
-
-
-@pytest.mark.parametrize("name", ["ball", "finite", "ellipsoid"])
-@every_policy
-def test_a_learner_read_back_continues_bit_for_bit(make: Make, name: str) -> None:
-    straight = make(SETS[name]).start(seed=3)
-    saved: Learner = make(SETS[name]).start(seed=3)
-    one, two = np.random.default_rng(11), np.random.default_rng(11)
-    when = np.random.default_rng(12)
-    for _ in range(12):
-        steps = int(when.integers(1, 20))
-        left, right = list(wander(straight, one, steps)), list(wander(saved, two, steps))
-        assert [(d.id, d.phase) for d in left] == [(d.id, d.phase) for d in right]
-        assert [d.action.tobytes() for d in left] == [d.action.tobytes() for d in right]
-        read = through_json(saved)
-        assert read.to_dict() == saved.to_dict()
-        assert read.support == saved.support
-        saved = read
-    assert repr(straight.certificate()) == repr(saved.certificate())
-    assert straight.to_dict() == saved.to_dict()
-
-
-@every_set
-@every_policy
-def test_policies_are_rebuilt_from_their_description(make: Make, action_set: sb.ActionSet) -> None:
-    policy = make(action_set)
-    again = sb.Policy.from_dict(json.loads(json.dumps(policy.to_dict())))
-    assert type(again) is type(policy)
-    assert again.to_dict() == policy.to_dict()
 
 
 @every_policy

@@ -148,9 +148,9 @@ class Policy(Described):
         return {"kind": self.kind, **data, "action_set": self.action_set.to_dict()}
 
     @classmethod
-    def _from_fields(cls, *, action_set: Any, **data: Any) -> Self:
-        """Build a policy of this kind from what `to_dict` said of it."""
-        return cls(action_set=ActionSet.from_dict(action_set), **data)
+    def _from_fields(cls, **fields: Any) -> Self:
+        action_set = ActionSet.from_dict(fields.get("action_set", {}))
+        return cls(**{**fields, "action_set": action_set})
 
 
 class ReferencePolicy(Policy):

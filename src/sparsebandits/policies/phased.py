@@ -63,9 +63,8 @@ class ExploringPolicy(Policy):
         return {**super().to_dict(), "basis": self.exploration.to_dict()}
 
     @classmethod
-    def _from_fields(cls, *, action_set: Any, **data: Any) -> Self:
-        basis = Basis.from_dict(data.pop("basis", None))
-        return super()._from_fields(action_set=action_set, basis=basis, **data)
+    def _from_fields(cls, **fields: Any) -> Self:
+        return super()._from_fields(**{**fields, "basis": Basis.from_dict(fields.get("basis", {}))})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -263,3 +263,17 @@ def test_one_cycle_in_a_million_dimensions() -> None:
     policy = sb.CompactAPSEEG(action_set=ball, sparsity=1, oracle="top-h")
     run = sb.simulate(policy, env, horizon=10**6 + 1, trials=1, seed=0)
     assert run.regret[0, -1] == pytest.approx(10**6 - 1, abs=1.5)
+
+
+def test_the_size_of_a_block_changes_no_bit() -> None:
+    """Many blocks of cycles: fewer trials beside a trial make its blocks longer."""
+    ball = sb.LpBall(20, p=1.0)
+    policy, env = sb.CompactAPSEEG(action_set=ball, sparsity=5), environment(ball)
+    options: dict[str, Any] = {"horizon": 200_000, "seed": 3, "points": 50}
+    whole = sb.simulate(policy, env, trials=4, **options)
+    parts = [
+        sb.simulate(policy, env, trials=n, first_trial=k, **options) for k, n in ((0, 3), (3, 1))
+    ]
+    joined = sb.Run.join(parts)
+    np.testing.assert_array_equal(whole.regret, joined.regret)
+    np.testing.assert_array_equal(whole.theta_error, joined.theta_error)

@@ -195,6 +195,12 @@ class Learner:
         self._open: dict[int, Played] = {}
         self._lock = threading.RLock()
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.policy.kind!r}, {self._next_id - 1} decisions, "
+            f"{len(self._open)} open)"
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 

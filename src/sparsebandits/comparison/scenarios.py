@@ -35,36 +35,19 @@ FIELD_HORIZONS = (SHORT, 10 * SHORT)
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A world, how sparse actions must be in it, and for how long it is played.
-
-    Attributes
-    ----------
-    name : str
-        What the command line calls it.
-    about : str
-        One line for lists and tables.
-    environment : function
-        Makes the world.
-    sparsity : int
-        H.
-    horizons : tuple of int
-    trials : int
-    tells_sigma : bool
-        Whether baselines that want the noise level are told it. The recommended policy never is.
-    only : tuple of str
-        The labels of the field that take part; all of them if empty.
-    notes : tuple of str
-        What a reader must know besides.
-    """
+    """A world, how sparse actions must be in it, and for how long it is played."""
 
     name: str
+    """What the command line calls it."""
     about: str
     environment: Callable[[], LinearEnvironment]
     sparsity: int = SPARSITY
     horizons: tuple[int, ...] = (SHORT,)
     trials: int = TRIALS
     tells_sigma: bool = False
+    """Whether baselines that want the noise level are told it. The recommended policy never is."""
     only: tuple[str, ...] = ()
+    """The labels of the field that take part; all of them if empty."""
     notes: tuple[str, ...] = ()
 
     def field(self, horizon: int) -> Field:

@@ -22,40 +22,21 @@ SMALL = 3.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
-
-    Attributes
-    ----------
-    done, total : int
-        In steps of the policies, over all trials.
-    cells : mapping
-        (trials done, trials in all) of each cell, by its key.
-    seconds_left : float or None
-        An estimate from what was measured so far; None before anything was.
-    """
+    """How far a sweep is: done and total in steps of the policies, over all trials."""
 
     __repr__ = brief_repr
 
     done: int
     total: int
     cells: Mapping[str, tuple[int, int]]
+    """(trials done, trials in all) of each cell, by its key."""
     seconds_left: float | None
+    """An estimate from what was measured so far; None before anything was."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a sweep has done.
-
-    Attributes
-    ----------
-    computed, reused : int
-        Chunks that were computed now, and chunks that were there already.
-    failures : tuple of Failure
-    seconds : float
-        Wall time.
-    cells : mapping
-        (trials, seconds of simulation) that are there of each cell, by its key.
-    """
+    """What a sweep has done: chunks that were computed now, or were there already; wall time."""
 
     __repr__ = brief_repr
 
@@ -64,6 +45,7 @@ class Report:
     failures: tuple[Failure, ...]
     seconds: float
     cells: Mapping[str, tuple[int, float]]
+    """(trials, seconds of simulation) that are there of each cell, by its key."""
 
 
 def run_chunks(
@@ -151,13 +133,7 @@ def run_cells(
 
 
 def iter_chunks(parts: Path | Parts, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
-    """Yield (first trial, run) of every chunk in the order of trials, one in memory at a time.
-
-    Raises
-    ------
-    SweepError
-        Where a chunk is missing or damaged.
-    """
+    """Yield (first trial, run) of every chunk in the order of trials, one in memory at a time."""
     kept = PartFiles(parts) if isinstance(parts, Path) else parts
     end = 0
     for first, run in kept.runs(cell.fingerprint(seed)):

@@ -35,7 +35,7 @@ def warmup_simulated(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         wrong.append(np.isfinite(cycle) & ~run.support_correct)
         ratios.append(granted / cycle)
         settings.append({"dim": dim, "sparsity": sparsity, "sigma": sigma, "gap": gap})
-    share, ratio = Share.of(np.concatenate(late)), np.concatenate(ratios)
+    share, ratio = Share.of(late), np.concatenate(ratios)
     misled = int(np.concatenate(wrong).sum())
     yield share_claim(
         share,
@@ -73,7 +73,7 @@ def warmup_greedy(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         for name, limit in granted.items():
             late[name].append(cycle > max(np.ceil(limit), 1))
         norms.append(float(norm))
-    printed, changed = (Share.of(np.concatenate(late[name])) for name in ("printed", "changed"))
+    printed, changed = (Share.of(late[name]) for name in ("printed", "changed"))
     yield share_claim(
         printed,
         with_change(at_most(printed, DELTA), at_most(changed, DELTA)),

@@ -14,15 +14,9 @@ def scenario_cells(
     scenario: Scenario, horizon: int, trials: Callable[[str], int], prefix: str
 ) -> list[Cell]:
     """Return a cell of each policy with its number of trials; of those with 0 trials none."""
-    policies = {
-        label: policy
-        for label, policy in scenario.field(horizon).policies.items()
-        if trials(label) > 0
-    }
-    cells = comparison_cells(
-        policies, scenario.environment(), horizon, 1, (horizon,), prefix=prefix
-    )
-    return [replace(cell, trials=trials(cell.label)) for cell in cells]
+    policies, environment = scenario.field(horizon).policies, scenario.environment()
+    cells = comparison_cells(policies, environment, horizon, 1, (horizon,), prefix=prefix)
+    return [replace(cell, trials=trials(cell.label)) for cell in cells if trials(cell.label) > 0]
 
 
 def scenario_comparison(scenario: Scenario, results: Results, prefix: str) -> Comparison:

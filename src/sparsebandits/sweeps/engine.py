@@ -65,18 +65,11 @@ def run_chunks(
 
     Parameters
     ----------
-    cells : sequence of Cell
-    seed : int
     parts : Path or Parts
         A folder, made where it is missing: one sweep at a time may write in it. Or the parts of
         a folder that the caller holds, or of none.
-    workers : int
-        Local processes; work of a few seconds stays in this one.
-    cluster : str, optional
-        The address of a running Dask scheduler, instead of local processes.
-    chunk_seconds : float
-        What a chunk should take.
-    progress : function of a Progress, optional
+    workers, cluster, chunk_seconds, progress
+        As in `sweep`; what takes a few seconds stays in this process.
 
     Raises
     ------
@@ -166,22 +159,17 @@ class _Ledger:
     ) -> None:
         self.computed = self.reused = 0
         self.failures: list[Failure] = []
-        self._parts = parts
-        self._progress = progress
+        self._parts, self._progress = parts, progress
         self._chunkings: dict[str, Chunking] = {}
         self._fingerprints: dict[str, str] = {}
-        self._open: dict[str, Chunking] = {}
         for fingerprint, alike in _by_fingerprint(cells, seed).items():
             landed = parts.landed(fingerprint)
             self.reused += len(landed)
-            chunking = Chunking(alike, seed, chunk_seconds, landed)
-            self._chunkings[fingerprint] = chunking
-            self._fingerprints[chunking.cell.key] = fingerprint
-            if chunking.trials_left:
-                self._open[fingerprint] = chunking
+            self._chunkings[fingerprint] = Chunking(alike, seed, chunk_seconds, landed)
+            self._fingerprints[alike[0].key] = fingerprint
+        self._open = {name: each for name, each in self._chunkings.items() if each.trials_left}
         self._started = time.perf_counter()
-        self._computed_seconds = 0.0
-        self._computed_steps = 0
+        self._computed_seconds, self._computed_steps = 0.0, 0
 
     @property
     def saved(self) -> int:

@@ -24,13 +24,8 @@ UNFINISHED = ".part"
 def writing(path: Path, saved: int | None = None, scratch: Path | None = None) -> Iterator[Path]:
     """Give another name to write to; on success it becomes `path`, on failure it is removed.
 
-    Parameters
-    ----------
-    path : Path
-    saved : int, optional
-        Chunks that have landed before, for the error where this file cannot be written.
-    scratch : Path, optional
-        The folder of the other name, on the same file system; that of `path` if left out.
+    It is in the folder `scratch`, on the same file system, or beside `path`. The error of a file
+    that cannot be written tells how many chunks were `saved` before.
 
     Examples
     --------

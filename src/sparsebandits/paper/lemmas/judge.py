@@ -50,7 +50,7 @@ GROUPS: tuple[Group, ...] = (
     sets.normalised_vectors,
     sets.sorting,
     sets.ellipsoid_solution,
-    submodularity.submodularity,
+    submodularity.gamma_bounds,
     submodularity.positive_gamma,
     submodularity.greedy_ratio,
     sets.random_bases,

@@ -15,7 +15,6 @@ from sparsebandits.comparison.text_table import TextTable
 from sparsebandits.environments.paper_setting import DIM, LONG
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Results, Size
-from sparsebandits.paper.scenario_runs import scenario_cells, scenario_comparison
 from sparsebandits.plotting.figure import Figure, Panel, Role, Series
 from sparsebandits.sweeps import Cell
 
@@ -50,8 +49,7 @@ def _cells(size: Size) -> list[Cell]:
         horizon = scenario.horizons[0]
         if size == "paper" and horizon > LONG:
             continue
-        cells += scenario_cells(
-            scenario,
+        cells += scenario.cells(
             min(horizon, 4_000) // 100 if size == "quick" else horizon,
             partial(trials_of, scenario=scenario, size=size),
             f"{scenario.name}-",
@@ -117,7 +115,7 @@ def _ratio_text(ratio: Interval) -> str:
 
 def _outcome(results: Results) -> Outcome:
     comparisons = {
-        scenario: scenario_comparison(scenario, results, f"{scenario.name}-")
+        scenario: scenario.comparison(results, f"{scenario.name}-")
         for scenario in ROBUSTNESS
         if f"{scenario.name}-{RECOMMENDED}" in results
     }

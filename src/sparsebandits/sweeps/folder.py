@@ -11,7 +11,7 @@ from sparsebandits.errors import SweepError
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.chunking import CHUNK_SECONDS
 from sparsebandits.sweeps.engine import Progress, Report, run_chunks
-from sparsebandits.sweeps.files import LOCK, cannot_write, only_writer
+from sparsebandits.sweeps.files import LOCK, explained, only_writer
 from sparsebandits.sweeps.manifest import (
     MANIFEST,
     now,
@@ -199,11 +199,9 @@ def _move(source: Path, target: Path, cells: list[dict[str, Any]]) -> None:
     """Move the parts of cells from one folder to another."""
     for name in (cell["fingerprint"] for cell in cells):
         if (source / name).exists():
-            try:
+            with explained(target / name):
                 target.mkdir(exist_ok=True)
                 os.replace(source / name, target / name)
-            except OSError as error:
-                raise cannot_write(target / name, error) from error
 
 
 def _check_folder(folder: Path) -> None:

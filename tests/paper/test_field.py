@@ -11,7 +11,6 @@ from sparsebandits.comparison.scenarios import GEOMETRIES, ROBUSTNESS, Scenario
 from sparsebandits.paper.experiment import Results, Size
 from sparsebandits.paper.figures import robustness
 from sparsebandits.paper.figures.field import MANY
-from sparsebandits.paper.scenario_runs import scenario_comparison
 from sparsebandits.paper.table import EXPERIMENTS
 
 
@@ -40,7 +39,7 @@ def played(scenario: Scenario, slower: float = 1.0) -> Results:
 @pytest.mark.parametrize(("slower", "verdict"), [(1.0, "holds"), (1.9, "holds"), (2.5, "fails")])
 def test_the_verdict_follows_from_the_ratio(slower: float, verdict: str) -> None:
     scenario = tiny([0.9, 0.8, 0.1])
-    comparison = scenario_comparison(scenario, played(scenario, slower), "tiny-")
+    comparison = scenario.comparison(played(scenario, slower), "tiny-")
     best, ratio = robustness.ratio_to_best(comparison)
     assert best.label == "LinTS"  # CUCB sees more, ESTC is told T
     assert ratio.mean == pytest.approx(slower)
@@ -52,7 +51,7 @@ def test_the_verdict_follows_from_the_ratio(slower: float, verdict: str) -> None
 
 def test_nothing_to_earn_is_judged_by_what_breaks() -> None:
     scenario = tiny([0.0, 0.0, 0.0])
-    comparison = scenario_comparison(scenario, played(scenario), "tiny-")
+    comparison = scenario.comparison(played(scenario), "tiny-")
     assert robustness.is_trivial(comparison)
     claim = robustness.scenario_claim(scenario, comparison)
     assert claim.verdict == "holds"

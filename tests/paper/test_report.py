@@ -85,7 +85,8 @@ def test_the_page_grows_and_an_interrupted_rerun_goes_on_where_it_was(tmp_path: 
     with pytest.raises(KeyboardInterrupt):
         reproduce(names, size="quick", out=tmp_path, progress=interrupt)
     assert json.loads((tmp_path / "summary.json").read_text())["to_come"] == [second.id]
-    chunks = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.chunk")}
+    parts = (tmp_path / "cache" / "steps.parquet").glob("*/*.parquet")
+    chunks = {path: path.stat().st_mtime_ns for path in parts}
     assert chunks
     reproduce(names, size="quick", out=tmp_path)
     assert all(path.stat().st_mtime_ns == before for path, before in chunks.items())

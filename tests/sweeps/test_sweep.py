@@ -235,29 +235,30 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_fails_stops_no_other(tmp_path: Path) -> None:
-    # APSEE knows one set; that these alternate shows only when it plays.
-    ball, box = {"kind": "lp-ball"}, {"kind": "box", "lower": 0.0, "upper": 1.0}
-    moving = {"kind": "alternating", "sets": [{**ball, "radius": 3.0}, box]}
+    # Sorting is exact on the ball alone. With d = 4 the gap test falls on the ball, until a lock
+    # has shifted the cycles by a step: trials that lock fail, the others do not.
+    budget = {"kind": "budget", "total": 1.0, "upper": 1.0}
+    moving = {"kind": "alternating", "sets": [{"kind": "lp-ball", "radius": 3.0}, budget]}
     configuration = small(
         policies=[{"kind": "apsee", "sigma": "known"}, {"kind": "sparse-thompson"}],
         environments=[{"action_sets": moving, "theta_star": {"kind": "uniform-cube"}}],
-        axes={"dim": [3]},
+        axes={"dim": [4]},
         sparsity=1,
         sigma=0.1,
     )
     with chunks_of(1):
         done = sweep(configuration, tmp_path / "a")
     [failure] = done.failures
-    assert failure["key"] == "apsee/alternating/d=3"
-    assert "is outside the set" in failure["error"]
+    assert failure["key"] == "apsee/alternating/d=4"
+    assert "top-h needs a set on which sorting is exact" in failure["error"]
     assert failure["configuration"]["policy"] == {"kind": "apsee", "sigma": "known"}
-    assert set(rows(done.steps)["cell"]) == {"sparse-thompson/alternating/d=3"}
+    assert set(rows(done.steps)["cell"]) == {"sparse-thompson/alternating/d=4"}
     assert read_manifest(done.folder)["failures"] == [failure]
     # The trials of that cell that do not fail are kept, apart from the results.
     [kept] = (done.folder / "failed").iterdir()
     parts = sorted(path.name for path in kept.iterdir())
     assert 0 < len(parts) < 7
-    assert {key for key, _, _ in landed_runs(done.folder)} == {"sparse-thompson/alternating/d=3"}
+    assert {key for key, _, _ in landed_runs(done.folder)} == {"sparse-thompson/alternating/d=4"}
     with chunks_of(1):
         again = sweep(configuration, tmp_path / "a", resume=True)
     assert (again.computed, again.reused) == (0, 7 + len(parts))

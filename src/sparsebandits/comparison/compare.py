@@ -20,11 +20,6 @@ from sparsebandits.validation import as_integer, describe
 
 _USUAL = (2_000, 20_000)
 
-TIMING = (
-    "µs: time per decision on this machine, trials side by side; not one of the reproducible "
-    "numbers."
-)
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison(Entries):
@@ -115,7 +110,8 @@ class Comparison(Entries):
             "theta* and noise.",
             f"on S*: share of the steps up to {last} that use exactly the best support.",
             "told: what a policy knows beside the set, H and its rewards.",
-            TIMING,
+            "µs: time per decision on this machine, trials side by side; not one of the "
+            "reproducible numbers.",
         ]
         if fewer:
             lines.insert(1, f"Fewer trials, because they are slow: {', '.join(fewer)}.")
@@ -242,11 +238,12 @@ def compare_runs(
     left_out: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Set runs of one seed side by side; one with fewer trials is compared over those it has."""
-    entries = tuple(_entry(label, policy, runs[label]) for label, policy in policies.items())
+    T = checkpoints[-1]
+    entries = tuple(_entry(label, policy, runs[label], T) for label, policy in policies.items())
     return Comparison(
         entries=entries,
         environment=environment,
-        horizon=checkpoints[-1],
+        horizon=T,
         trials=max(entry.trials for entry in entries),
         seed=seed,
         reference=reference,
@@ -256,8 +253,7 @@ def compare_runs(
     )
 
 
-def _entry(label: str, policy: Policy, run: Run) -> Entry:
-    horizon = int(run.steps[-1])
+def _entry(label: str, policy: Policy, run: Run, horizon: int) -> Entry:
     return entry_of(
         [run],
         regret_by_trial=lambda step: (np.arange(run.trials), run.at(step)),

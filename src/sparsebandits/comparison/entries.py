@@ -19,42 +19,27 @@ _WORLD = ("environment", "dim", "sigma", "horizon")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Entry:
-    """What the trials of one policy in one environment gave.
-
-    Attributes
-    ----------
-    label : str
-    columns : mapping
-        Policy, environment, sparsity, dim, horizon and, where a sweep sets it, sigma.
-    trials, planned : int
-        How many trials there are, and how many there should be.
-    measures : mapping of str to Means
-        regret, theta_error and optimal_share; overlap if it was tracked.
-    regret_by_trial : function of a recorded step
-        The numbers of the trials, (trials,), and their regret after the step, (trials,).
-    locked_share, correct_share : float
-        The share of trials that locked a support, and of those the share that locked the right
-        one.
-    told : tuple of str
-        What the policy was told beside X, H and its rewards.
-    sees : str or None
-        What a reference sees that no learner does.
-    microseconds : float
-        Wall time per decision, on the machine that ran it.
-    """
+    """What the trials of one policy in one environment gave."""
 
     label: str
     columns: Mapping[str, Any]
+    """Policy, environment, sparsity, dim, horizon and, where a sweep sets it, sigma."""
     trials: int
     planned: int
     measures: Mapping[str, Means]
+    """regret, theta_error and optimal_share; overlap if it was tracked."""
     regret_by_trial: Callable[[int], tuple[IntArray, FloatArray]] = field(repr=False)
+    """The numbers of the trials, (trials,), and their regret after a recorded step, (trials,)."""
     locked_share: float
     correct_share: float
+    """Of the trials that locked a support, the share that locked the right one."""
     kind: str = ""
     told: tuple[str, ...] = ()
+    """What the policy was told beside X, H and its rewards."""
     sees: str | None = None
+    """What a reference sees that no learner does."""
     microseconds: float = math.nan
+    """Wall time per decision, on the machine that ran it."""
 
     @property
     def regret(self) -> Means:
@@ -100,27 +85,17 @@ def entry_of(runs: Iterable[Run], **fields: Any) -> Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Interval):
-    """The regret of one entry minus that of another after a step.
-
-    Attributes
-    ----------
-    first, second : str
-        Labels; the difference is first minus second.
-    step : int
-    paired : bool
-        Whether it was taken trial by trial; otherwise the interval is Welch's.
-    trials : tuple of int
-        How many of each entry.
-    reason : str
-        Why it was, or was not, taken trial by trial.
-    """
+    """The regret of the entry `first` minus that of `second` after a step."""
 
     first: str
     second: str
     step: int
     paired: bool
+    """Whether it was taken trial by trial; otherwise the interval is Welch's."""
     trials: tuple[int, int]
+    """How many of each entry."""
     reason: str
+    """Why it was, or was not, taken trial by trial."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -133,8 +133,7 @@ class Means:
     def _half(self) -> FloatArray:
         return student((self.count - 1).astype(np.float64)) * self.standard_error
 
-    def place(self, step: int) -> int:
-        """Return where a recorded step stands."""
+    def __getitem__(self, step: int) -> Interval:
         place = int(np.searchsorted(self.steps, step))
         if place == self.steps.size or self.steps[place] != step:
             near = np.sort(self.steps[np.argsort(np.abs(self.steps - step), kind="stable")[:3]])
@@ -142,10 +141,6 @@ class Means:
                 f"Step {step} was not recorded; the nearest are {', '.join(map(str, near))}. To "
                 "have it, name it in checkpoints."
             )
-        return place
-
-    def __getitem__(self, step: int) -> Interval:
-        place = self.place(step)
         columns = (self.mean, self.low, self.high, self.standard_error)
         mean, low, high, error = (float(column[place]) for column in columns)
         return Interval(mean, low, high, error, int(self.count[place]))

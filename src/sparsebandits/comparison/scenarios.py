@@ -1,11 +1,12 @@
 """Named settings: the paper's geometries, and what a policy meets where it is used."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Box, LpBall
+from sparsebandits.comparison.compare import Comparison, compare_runs, comparison_cells
 from sparsebandits.comparison.field import RECOMMENDED, Field, make_field
 from sparsebandits.environments import (
     GENRES_SHOWN,
@@ -29,42 +30,25 @@ from sparsebandits.environments.paper_setting import (
     paper_environment,
     random_ellipsoid,
 )
-
-FIELD_HORIZONS = (SHORT, 10 * SHORT)
+from sparsebandits.simulation import Run
+from sparsebandits.sweeps import Cell
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A world, how sparse actions must be in it, and for how long it is played.
-
-    Attributes
-    ----------
-    name : str
-        What the command line calls it.
-    about : str
-        One line for lists and tables.
-    environment : function
-        Makes the world.
-    sparsity : int
-        H.
-    horizons : tuple of int
-    trials : int
-    tells_sigma : bool
-        Whether baselines that want the noise level are told it. The recommended policy never is.
-    only : tuple of str
-        The labels of the field that take part; all of them if empty.
-    notes : tuple of str
-        What a reader must know besides.
-    """
+    """A world, how sparse actions must be in it, and for how long it is played."""
 
     name: str
+    """What the command line calls it."""
     about: str
     environment: Callable[[], LinearEnvironment]
     sparsity: int = SPARSITY
     horizons: tuple[int, ...] = (SHORT,)
     trials: int = TRIALS
     tells_sigma: bool = False
+    """Whether baselines that want the noise level are told it. The recommended policy never is."""
     only: tuple[str, ...] = ()
+    """The labels of the field that take part; all of them if empty."""
     notes: tuple[str, ...] = ()
 
     def field(self, horizon: int) -> Field:
@@ -74,13 +58,37 @@ class Scenario:
             return field
         return replace(field, policies={label: field.policies[label] for label in self.only})
 
+    def cells(self, horizon: int, trials: Callable[[str], int], prefix: str) -> list[Cell]:
+        """Return a cell of each policy with its number of trials; of those with 0 trials none."""
+        policies, environment = self.field(horizon).policies, self.environment()
+        cells = comparison_cells(policies, environment, horizon, 1, (horizon,), prefix=prefix)
+        counts = [(cell, trials(cell.label)) for cell in cells]
+        return [replace(cell, trials=count) for cell, count in counts if count > 0]
+
+    def comparison(self, results: Mapping[str, Run], prefix: str) -> Comparison:
+        """Set the runs of such cells side by side."""
+        runs = {
+            key.removeprefix(prefix): run for key, run in results.items() if key.startswith(prefix)
+        }
+        horizon = int(runs[RECOMMENDED].steps[-1])
+        field = self.field(horizon)
+        return compare_runs(
+            {label: policy for label, policy in field.policies.items() if label in runs},
+            self.environment(),
+            runs,
+            (horizon,),
+            int(runs[RECOMMENDED].label["seed"]),
+            reference=RECOMMENDED,
+            left_out=field.left_out,
+        )
+
 
 def _geometry(name: str, about: str, make: Callable[[], ActionSet]) -> Scenario:
     return Scenario(
         name=name,
         about=about,
         environment=lambda: paper_environment(make()),
-        horizons=FIELD_HORIZONS,
+        horizons=(SHORT, 10 * SHORT),
         tells_sigma=True,
     )
 

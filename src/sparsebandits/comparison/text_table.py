@@ -5,24 +5,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class TextTable:
-    """Headings and rows of text.
-
-    Attributes
-    ----------
-    notes : tuple of str
-        Printed below.
-    folded : bool
-        On the page such a table opens on a click.
-    words : int
-        How many columns from the left hold words; numbers in the others are set to the right.
-    """
+    """Headings and rows of text, with notes below."""
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     folded: bool = False
+    """On the page such a table opens on a click."""
     words: int = 2
+    """How many columns from the left hold words; numbers in the others are set to the right."""
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -11,44 +11,25 @@ VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A statement of the paper and its verdict, computed and never typed in.
-
-    Attributes
-    ----------
-    id : str
-        Unique, lower case with dashes, such as "coverage-ols-bound".
-    label : str
-        The LaTeX label in the paper's source, such as "lemma:ols-bound-hp"; "ours" where the claim
-        is not the paper's.
-    statement : str
-        What the paper says, or we do, in one sentence.
-    measured : str
-        What was measured, in one sentence with its numbers and their interval.
-    value : float or None
-        The figure behind the verdict.
-    low, high : float or None
-        Its 95% interval.
-    verdict : str
-        One of `VERDICTS`.
-    change : str
-        What had to be changed, where the claim holds with a change; else empty.
-    experiment : str
-        The id of the experiment that it comes from.
-    details : dict
-        JSON-safe extras: counts, instances, settings.
-    """
+    """A statement of the paper, or of ours, and its verdict, computed and never typed in."""
 
     id: str
     label: str
+    """In the paper's source, such as "lemma:ols-bound-hp"; "ours" where it is not the paper's."""
     statement: str
     measured: str
+    """In one sentence, with the numbers and their interval."""
     verdict: Verdict
     value: float | None = None
+    """The figure behind the verdict, and its 95% interval."""
     low: float | None = None
     high: float | None = None
     change: str = ""
+    """What had to be changed, where the claim holds with a change."""
     experiment: str = ""
+    """The id of the experiment that it comes from."""
     details: dict[str, Any] | None = None
+    """JSON-safe: counts, instances, settings."""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

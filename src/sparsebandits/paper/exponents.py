@@ -1,6 +1,7 @@
 """Growth rates: the exponent of a regret curve, and verdicts on it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +41,7 @@ def tail_exponent(
     regret = np.maximum(run.regret[:, tail], 1e-12)
 
     def slope(mean: FloatArray) -> FloatArray:
-        logs = np.log(mean)
-        return np.asarray(logs @ centred / (centred @ centred))
+        return np.asarray(np.log(mean) @ centred / (centred @ centred))
 
     rng = np.random.default_rng(seed)
     chosen = rng.integers(regret.shape[0], size=(resamples, regret.shape[0]))
@@ -51,7 +51,7 @@ def tail_exponent(
 
 
 def rate_claim(
-    *, literal: Run, changed: Run, change: str, rate: float, slack: float = LOG_SLACK, **texts: str
+    *, literal: Run, changed: Run, change: str, rate: float, slack: float = LOG_SLACK, **texts: Any
 ) -> Claim:
     """Judge "regret grows like t^rate up to logarithms" on a literal and a changed run.
 
@@ -68,9 +68,7 @@ def rate_claim(
     return Claim(
         **texts,
         measured=f"Exponent over the last decade: {first} for the literal run{beside}.",
-        value=chosen.value,
-        low=chosen.low,
-        high=chosen.high,
+        **vars(chosen),
         verdict=verdict,
         change=change if verdict == "holds with the stated change" else "",
         details={"literal": vars(first), "changed": vars(second), "rate": rate},

@@ -6,16 +6,10 @@ from typing import Any
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.environments import LinearEnvironment
-from sparsebandits.environments.paper_setting import (
-    DELTA,
-    LONG,
-    SHORT,
-    SPARSITY,
-    TRIALS,
-    paper_environment,
-)
+from sparsebandits.environments.paper_setting import LONG, SHORT, TRIALS, paper_environment
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.experiment import (
+    SETTING,
     Experiment,
     Outcome,
     Results,
@@ -106,17 +100,12 @@ class Geometry:
     def cells(self, size: Size) -> list[Cell]:
         """Every variant at every horizon; the quick run has few trials and short horizons."""
         environment = self.world(self.action_set)
+        told = {**SETTING, "sigma": environment.sigma}
         return [
             Cell(
                 key=f"{variant.key}-{name}",
                 label=variant.label,
-                policy=self.policy(
-                    action_set=self.action_set,
-                    sparsity=SPARSITY,
-                    sigma=environment.sigma,
-                    delta=DELTA,
-                    **variant.changes,
-                ),
+                policy=self.policy(action_set=self.action_set, **told, **variant.changes),
                 environment=environment,
                 horizon=horizon // 10 if size == "quick" else horizon,
                 trials=4 if size == "quick" else TRIALS,
@@ -246,9 +235,7 @@ class Geometry:
             undecided,
             measured=f"Exponent {fitted} over the last decade of the {count} runs "
             f"({float(early.mean()):.0%}) that locked the right support within T/20.",
-            value=fitted.value,
-            low=fitted.low,
-            high=fitted.high,
+            **vars(fitted),
             verdict="holds with the stated change" if holds else "fails",
             change=changed.label if holds else "",
         )

@@ -114,14 +114,7 @@ class Report:
 
 
 def render_pages(report: Report, figures: Path) -> dict[str, str]:
-    """Return index.html, and field.html if there is anything of our own; figures are inlined.
-
-    Parameters
-    ----------
-    report : Report
-    figures : Path
-        The folder of the SVG files.
-    """
+    """Return index.html, and field.html if there is anything of our own, with the SVGs inlined."""
     pages = _templates()
     names = ["index.html", *(["field.html"] if report.ours else [])]
     known = {

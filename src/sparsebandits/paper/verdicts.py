@@ -1,6 +1,6 @@
 """How a claim is judged: shares with exact intervals, and the verdict that follows from them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ class Share:
     runs: int
 
     @classmethod
-    def of(cls, happened: BoolArray) -> "Share":
-        """Count a boolean array."""
-        return cls(int(np.count_nonzero(happened)), int(happened.size))
+    def of(cls, happened: BoolArray | list[BoolArray]) -> "Share":
+        """Count a boolean array, or the arrays of a list."""
+        every = np.concatenate(happened) if isinstance(happened, list) else happened
+        return cls(int(np.count_nonzero(every)), every.size)
 
     @property
     def value(self) -> float:
@@ -98,45 +99,26 @@ def share_claim(
     verdict: Verdict | None = None,
     *,
     repaired: Share | None = None,
-    change: str = "",
-    details: dict[str, Any] | None = None,
-    **texts: str,
+    **claim: Any,
 ) -> Claim:
     """Make the claim of a lemma whose figure is a share.
 
-    Parameters
-    ----------
-    share : Share
-    verdict : Verdict, optional
-        If left out the share counts violations of a statement about every instance.
-    repaired : Share, optional
-        The violations once the statement is changed.
-    change : str
-        That change; stated only where it was needed.
-    details : dict, optional
-    **texts : str
-        The id, label, statement and what was measured.
+    Without a verdict it counts violations of a statement about every instance, and `repaired` those
+    once the statement is changed. `claim` is as for `number_claim`.
     """
     if verdict is None:
         verdict = always(share)
         if repaired is not None:
             verdict = with_change(verdict, always(repaired))
-    return Claim(
-        **texts,
-        experiment="lemmas",
-        value=share.value,
-        low=share.low,
-        high=share.high,
-        verdict=verdict,
-        change=change if verdict == CHANGED else "",
-        details={"count": share.count, "instances": share.runs, **(details or {})},
-    )
+    details = {"count": share.count, "instances": share.runs, **claim.pop("details", {})}
+    judged = number_claim(share.value, verdict, details=details, **claim)
+    return replace(judged, low=share.low, high=share.high)
 
 
 def number_claim(
     value: float, verdict: Verdict, *, details: dict[str, Any], change: str = "", **texts: str
 ) -> Claim:
-    """Make the claim of a lemma whose figure is computed, with no chance in it."""
+    """Make the claim of a lemma whose figure is computed; a change is stated where it is needed."""
     return Claim(
         **texts,
         experiment="lemmas",

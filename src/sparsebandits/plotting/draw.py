@@ -37,26 +37,18 @@ _NOTE_LINE = 0.135
 _SCATTER_POINTS = 40
 
 
-def draw(figure: Figure, folder: Path) -> dict[str, Path]:
-    """Write ``<id>.svg`` and ``<id>.png`` into `folder`; return both paths."""
-    paths = {kind: folder / f"{figure.id}.{kind}" for kind in ("svg", "png")}
-    canvas = _canvas(figure)
-    for kind, path in paths.items():
-        _write(canvas, figure, kind, path)
-    _pyplot().close(canvas)
-    return paths
+def draw(figure: Figure, folder: Path) -> None:
+    """Write ``<id>.svg`` and ``<id>.png`` into `folder`."""
+    _write(figure, {kind: folder / f"{figure.id}.{kind}" for kind in ("svg", "png")})
 
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure to one file, whose ending names the format."""
     kind = figure_format(path)
-    canvas = _canvas(figure)
     try:
-        _write(canvas, figure, kind, path)
+        _write(figure, {kind: path})
     except OSError as error:
         raise InvalidValueError(f"{path} cannot be written: {error}.") from None
-    finally:
-        _pyplot().close(canvas)
 
 
 def figure_format(path: Path) -> str:
@@ -68,12 +60,16 @@ def figure_format(path: Path) -> str:
     return kind
 
 
-def _write(canvas: Any, figure: Figure, kind: str, path: Path) -> None:
+def _write(figure: Figure, paths: dict[str, Path]) -> None:
+    pyplot, canvas = _pyplot(), _canvas(figure)
     # A fixed salt and no date: the same numbers give the same file.
-    pyplot = _pyplot()
-    with pyplot.rc_context({"svg.hashsalt": figure.id, "svg.fonttype": "path"}):
-        undated = {"svg": {"Date": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}
-        canvas.savefig(path, format=kind, dpi=150, metadata=undated[kind])
+    undated = {"svg": {"Date": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}
+    try:
+        with pyplot.rc_context({"svg.hashsalt": figure.id, "svg.fonttype": "path"}):
+            for kind, path in paths.items():
+                canvas.savefig(path, format=kind, dpi=150, metadata=undated[kind])
+    finally:
+        pyplot.close(canvas)
 
 
 def _canvas(figure: Figure) -> Any:

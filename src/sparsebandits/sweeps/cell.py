@@ -17,42 +17,25 @@ FINGERPRINT_VERSION = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One policy in one environment over one horizon.
-
-    Parameters
-    ----------
-    key : str
-        The name of the cell, unique in its sweep.
-    label : str
-        What a figure or a table calls it.
-    policy : Policy
-    environment : LinearEnvironment
-    horizon : int
-    trials : int
-        How many there shall be. More can be asked for later: those that are there are kept.
-    benchmark : {"exact", "greedy"}
-    track_support : bool
-    points : int
-        How many log-spaced steps are recorded.
-    checkpoints : tuple of int
-        Steps that are recorded exactly, besides the log-spaced ones.
-    columns : mapping
-        What names the cell in each row of its results: a text or a number per column.
-    """
+    """One policy in one environment over one horizon."""
 
     __repr__ = brief_repr
 
     key: str
+    """Unique in its sweep; the label is what a figure or a table calls it."""
     label: str
     policy: Policy
     environment: LinearEnvironment
     horizon: int
     trials: int
+    """How many there shall be. More can be asked for later: those that are there are kept."""
     benchmark: str = "exact"
     track_support: bool = False
     points: int = 200
+    """How many log-spaced steps are recorded; the checkpoints are recorded besides."""
     checkpoints: tuple[int, ...] = ()
     columns: Mapping[str, str | int | float] = field(default_factory=dict, hash=False)
+    """What names the cell in each row of its results."""
 
     def configuration(self, seed: int) -> dict[str, Any]:
         """Return all that shapes the numbers of a trial, as JSON can hold it."""

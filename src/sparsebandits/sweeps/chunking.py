@@ -96,14 +96,8 @@ def _timed(cell: Cell, seed: int, steps: int, trials: int) -> float:
 class Chunking:
     """The trials of one cell while its sweep runs: landed, under way, cut, not cut yet.
 
-    Parameters
-    ----------
-    cells : list of Cell
-        Cells of one fingerprint: the same trials serve all of them, and run as the first.
-    seed : int
-    chunk_seconds : float
-    landed : iterable of (first trial, count, seconds)
-        What is there already.
+    All `cells` have one fingerprint: the same trials serve all of them, and run as the first. What
+    has `landed` is given by first trial, count and seconds.
     """
 
     def __init__(

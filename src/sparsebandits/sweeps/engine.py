@@ -22,40 +22,21 @@ SMALL = 3.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
-
-    Attributes
-    ----------
-    done, total : int
-        In steps of the policies, over all trials.
-    cells : mapping
-        (trials done, trials in all) of each cell, by its key.
-    seconds_left : float or None
-        An estimate from what was measured so far; None before anything was.
-    """
+    """How far a sweep is: done and total in steps of the policies, over all trials."""
 
     __repr__ = brief_repr
 
     done: int
     total: int
     cells: Mapping[str, tuple[int, int]]
+    """(trials done, trials in all) of each cell, by its key."""
     seconds_left: float | None
+    """An estimate from what was measured so far; None before anything was."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a sweep has done.
-
-    Attributes
-    ----------
-    computed, reused : int
-        Chunks that were computed now, and chunks that were there already.
-    failures : tuple of Failure
-    seconds : float
-        Wall time.
-    cells : mapping
-        (trials, seconds of simulation) that are there of each cell, by its key.
-    """
+    """What a sweep has done: chunks that were computed now, or were there already; wall time."""
 
     __repr__ = brief_repr
 
@@ -64,6 +45,7 @@ class Report:
     failures: tuple[Failure, ...]
     seconds: float
     cells: Mapping[str, tuple[int, float]]
+    """(trials, seconds of simulation) that are there of each cell, by its key."""
 
 
 def run_chunks(
@@ -83,18 +65,11 @@ def run_chunks(
 
     Parameters
     ----------
-    cells : sequence of Cell
-    seed : int
     parts : Path or Parts
         A folder, made where it is missing: one sweep at a time may write in it. Or the parts of
         a folder that the caller holds, or of none.
-    workers : int
-        Local processes; work of a few seconds stays in this one.
-    cluster : str, optional
-        The address of a running Dask scheduler, instead of local processes.
-    chunk_seconds : float
-        What a chunk should take.
-    progress : function of a Progress, optional
+    workers, cluster, chunk_seconds, progress
+        As in `sweep`; what takes a few seconds stays in this process.
 
     Raises
     ------
@@ -151,13 +126,7 @@ def run_cells(
 
 
 def iter_chunks(parts: Path | Parts, cell: Cell, seed: int) -> Iterator[tuple[int, Run]]:
-    """Yield (first trial, run) of every chunk in the order of trials, one in memory at a time.
-
-    Raises
-    ------
-    SweepError
-        Where a chunk is missing or damaged.
-    """
+    """Yield (first trial, run) of every chunk in the order of trials, one in memory at a time."""
     kept = PartFiles(parts) if isinstance(parts, Path) else parts
     end = 0
     for first, run in kept.runs(cell.fingerprint(seed)):
@@ -190,22 +159,17 @@ class _Ledger:
     ) -> None:
         self.computed = self.reused = 0
         self.failures: list[Failure] = []
-        self._parts = parts
-        self._progress = progress
+        self._parts, self._progress = parts, progress
         self._chunkings: dict[str, Chunking] = {}
         self._fingerprints: dict[str, str] = {}
-        self._open: dict[str, Chunking] = {}
         for fingerprint, alike in _by_fingerprint(cells, seed).items():
             landed = parts.landed(fingerprint)
             self.reused += len(landed)
-            chunking = Chunking(alike, seed, chunk_seconds, landed)
-            self._chunkings[fingerprint] = chunking
-            self._fingerprints[chunking.cell.key] = fingerprint
-            if chunking.trials_left:
-                self._open[fingerprint] = chunking
+            self._chunkings[fingerprint] = Chunking(alike, seed, chunk_seconds, landed)
+            self._fingerprints[alike[0].key] = fingerprint
+        self._open = {name: each for name, each in self._chunkings.items() if each.trials_left}
         self._started = time.perf_counter()
-        self._computed_seconds = 0.0
-        self._computed_steps = 0
+        self._computed_seconds, self._computed_steps = 0.0, 0
 
     @property
     def saved(self) -> int:

@@ -77,19 +77,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Failure:
-    """A chunk that could not be computed.
-
-    Attributes
-    ----------
-    key : str
-        The cell's.
-    configuration : dict
-        All that shapes its numbers.
-    first, count : int
-        Which trials.
-    error : str
-        What went wrong.
-    """
+    """Trials of the cell `key` that could not be computed."""
 
     __repr__ = brief_repr
 
@@ -128,23 +116,14 @@ def versions() -> dict[str, str]:
 def execute(take: Take, *, workers: int = 1, cluster: str | None = None) -> Outcomes:
     """Run tasks and yield each with its run, or with its failure, in the order they finish.
 
-    Parameters
-    ----------
-    take : function
-        Gives the next task. Few are taken ahead, so that memory does not grow with their number.
-    workers : int
-        Processes of a local cluster; with one, everything runs in this process.
-    cluster : str, optional
-        The address of a running Dask scheduler, such as ``tcp://10.0.0.1:8786``.
+    They run in this process, on `workers` local ones, or on those of the Dask scheduler at the
+    address `cluster`. Few are taken ahead, so that memory does not grow with their number.
     """
     if cluster is None and workers <= 1:
-        return _in_process(take)
-    return on_dask(take, workers, cluster)
-
-
-def _in_process(take: Take) -> Outcomes:
-    while (task := take(1)) is not None:
-        yield task, task.run()
+        while (task := take(1)) is not None:
+            yield task, task.run()
+    else:
+        yield from on_dask(take, workers, cluster)
 
 
 # ---------------------------------------------------------------------- Dask

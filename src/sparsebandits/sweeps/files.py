@@ -24,13 +24,8 @@ UNFINISHED = ".part"
 def writing(path: Path, saved: int | None = None, scratch: Path | None = None) -> Iterator[Path]:
     """Give another name to write to; on success it becomes `path`, on failure it is removed.
 
-    Parameters
-    ----------
-    path : Path
-    saved : int, optional
-        Chunks that have landed before, for the error where this file cannot be written.
-    scratch : Path, optional
-        The folder of the other name, on the same file system; that of `path` if left out.
+    It is in the folder `scratch`, on the same file system, or beside `path`. The error of a file
+    that cannot be written tells how many chunks were `saved` before.
 
     Examples
     --------
@@ -41,38 +36,40 @@ def writing(path: Path, saved: int | None = None, scratch: Path | None = None) -
     ...     (Path(folder) / "a.txt").read_text()
     'whole'
     """
-    temporary: Path | None = None
-    try:
+    with explained(path, saved):
         handle, name = tempfile.mkstemp(dir=scratch or path.parent, suffix=UNFINISHED)
         os.close(handle)
         temporary = Path(name)
-        yield temporary
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        # mkstemp keeps others out; results are as readable as any other file of their owner.
-        temporary.chmod(0o644)
-        os.replace(temporary, path)
-    except BaseException as error:
-        if temporary is not None:
+        try:
+            yield temporary
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            # mkstemp keeps others out; results are as readable as any other file of their owner.
+            temporary.chmod(0o644)
+            os.replace(temporary, path)
+        except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink()
-        if isinstance(error, OSError):
-            raise cannot_write(path, error, saved) from error
-        raise
+            raise
 
 
-def cannot_write(path: Path, error: OSError, saved: int | None = None) -> SweepError:
+@contextlib.contextmanager
+def explained(path: Path, saved: int | None = None) -> Iterator[None]:
     """Say which file could not be written, how much space is free, and how to go on."""
-    place = path
-    while not place.is_dir() and place != place.parent:
-        place = place.parent
-    free = shutil.disk_usage(place).free / 1e6
-    reason = error.strerror or str(error)
-    safe = "" if saved is None else f"The {saved} chunks that landed are safe. "
-    return SweepError(
-        f"Could not write {path}: {reason} ({free:.1f} MB are free in {place}). {safe}Make room "
-        f"or make the folder writable, then run again with --resume; or choose another --out."
-    )
+    try:
+        yield
+    except OSError as error:
+        place = path
+        while not place.is_dir() and place != place.parent:
+            place = place.parent
+        free = shutil.disk_usage(place).free / 1e6
+        reason = error.strerror or str(error)
+        safe = "" if saved is None else f"The {saved} chunks that landed are safe. "
+        raise SweepError(
+            f"Could not write {path}: {reason} ({free:.1f} MB are free in {place}). {safe}Make "
+            "room or make the folder writable, then run again with --resume; or choose another "
+            "--out."
+        ) from error
 
 
 @contextlib.contextmanager
@@ -82,19 +79,15 @@ def only_writer(folder: Path) -> Iterator[None]:
     The lock belongs to the open file: the system drops it when its process dies, however it dies,
     so that no lock is ever stale. (On Windows, where there is none of this kind, no lock is held.)
     """
-    try:
+    with explained(folder / LOCK):
         folder.mkdir(parents=True, exist_ok=True)
         stream = (folder / LOCK).open("a+", encoding="utf-8")
-    except OSError as error:
-        raise cannot_write(folder / LOCK, error) from error
     with stream:
-        _lock(stream, folder)
-        try:
+        with explained(folder / LOCK):
+            _lock(stream, folder)
             _sign(stream, f"process {os.getpid()} on {socket.gethostname()}")
             for unfinished in folder.glob(f"*{UNFINISHED}"):
                 unfinished.unlink(missing_ok=True)
-        except OSError as error:
-            raise cannot_write(folder / LOCK, error) from error
         try:
             yield
         finally:
@@ -114,8 +107,6 @@ def _lock(stream: IO[str], folder: Path) -> None:
             f"The folder {folder} is in use by {owner}, and two sweeps must not share one. Wait "
             "until that one is done, or choose another --out."
         ) from error
-    except OSError as error:
-        raise cannot_write(folder / LOCK, error) from error
 
 
 def _sign(stream: IO[str], text: str) -> None:

@@ -11,12 +11,11 @@ from sparsebandits.errors import SweepError
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps.chunking import CHUNK_SECONDS
 from sparsebandits.sweeps.engine import Progress, Report, run_chunks
-from sparsebandits.sweeps.files import LOCK, cannot_write, only_writer
+from sparsebandits.sweeps.files import LOCK, explained, only_writer
 from sparsebandits.sweeps.manifest import (
     MANIFEST,
-    check_same,
-    new_manifest,
     now,
+    open_manifest,
     read_manifest,
     write_manifest,
 )
@@ -112,13 +111,13 @@ def sweep(
     planned, folder = read_sweep(source), Path(out)
     _check_folder(folder)
     with only_writer(folder):
-        manifest = _open(folder, planned, resume=resume)
+        manifest = open_manifest(folder, planned, resume=resume)
         session: dict[str, Any] = {"started": now(), "workers": workers, "cluster": cluster}
         manifest["sessions"].append(session)
         manifest |= {"ended": None, "failures": []}
         write_manifest(folder, manifest)
         try:
-            _move(folder / FAILED, folder / STEPS, _fingerprints(manifest))
+            _move(folder / FAILED, folder / STEPS, manifest["cells"])
             report = run_chunks(
                 planned.cells,
                 planned.seed,
@@ -156,7 +155,8 @@ def _finish(folder: Path, planned: Sweep, manifest: dict[str, Any], report: Repo
     failures = _failures(planned, report)
     failed = {failure["key"] for failure in failures}
     # Trials that do not fail may be special ones: means over them alone would mislead.
-    _move(folder / STEPS, folder / FAILED, _fingerprints(manifest, failed))
+    set_aside = [entry for entry in manifest["cells"] if entry["key"] in failed]
+    _move(folder / STEPS, folder / FAILED, set_aside)
     for entry in manifest["cells"]:
         entry["trials_done"], entry["seconds"] = report.cells[entry["key"]]
     manifest["failures"] = failures
@@ -195,19 +195,13 @@ def _failures(planned: Sweep, report: Report) -> list[dict[str, Any]]:
     ]
 
 
-def _fingerprints(manifest: Mapping[str, Any], keys: set[str] | None = None) -> list[str]:
-    entries = manifest["cells"]
-    return [entry["fingerprint"] for entry in entries if keys is None or entry["key"] in keys]
-
-
-def _move(source: Path, target: Path, names: list[str]) -> None:
-    for name in names:
+def _move(source: Path, target: Path, cells: list[dict[str, Any]]) -> None:
+    """Move the parts of cells from one folder to another."""
+    for name in (cell["fingerprint"] for cell in cells):
         if (source / name).exists():
-            try:
+            with explained(target / name):
                 target.mkdir(exist_ok=True)
                 os.replace(source / name, target / name)
-            except OSError as error:
-                raise cannot_write(target / name, error) from error
 
 
 def _check_folder(folder: Path) -> None:
@@ -222,12 +216,3 @@ def _check_folder(folder: Path) -> None:
             f"{folder} is no sweep's folder and is not empty (it holds {others[0]!r}); name a new "
             "folder with --out."
         )
-
-
-def _open(folder: Path, planned: Sweep, *, resume: bool) -> dict[str, Any]:
-    """Return the manifest to go on with, or a new one."""
-    if not (folder / MANIFEST).exists():
-        return new_manifest(planned)
-    manifest = read_manifest(folder)
-    check_same(folder, manifest, planned, resume=resume)
-    return manifest

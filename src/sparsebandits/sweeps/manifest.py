@@ -81,8 +81,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def check_same(folder: Path, manifest: Mapping[str, Any], sweep: Sweep, *, resume: bool) -> None:
-    """Refuse to go on in a folder with another sweep, or with one whose bits may differ."""
+def open_manifest(folder: Path, sweep: Sweep, *, resume: bool) -> dict[str, Any]:
+    """Return a new manifest, or that of the folder; not another sweep's, nor with other bits."""
+    if not (folder / MANIFEST).exists():
+        return new_manifest(sweep)
+    manifest = read_manifest(folder)
     if manifest.get("digest") != sweep.digest:
         raise SweepError(
             f"{folder} holds another sweep ({_difference(manifest, sweep)}). Two sweeps are never "
@@ -100,6 +103,7 @@ def check_same(folder: Path, manifest: Mapping[str, Any], sweep: Sweep, *, resum
                 f"have other bits, so that going on would mix two results. Install "
                 f"{name}=={theirs} to resume, or start anew with another --out."
             )
+    return manifest
 
 
 def _difference(manifest: Mapping[str, Any], sweep: Sweep) -> str:

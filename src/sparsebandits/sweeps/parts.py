@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sparsebandits.simulation import Run
-from sparsebandits.sweeps.files import cannot_write, writing
+from sparsebandits.sweeps.files import explained, writing
 from sparsebandits.sweeps.schema import Names, decode, encode, seconds_of
 
 STEPS = "steps.parquet"
@@ -58,10 +58,8 @@ class PartFiles(Parts):
                 usable[path] = (first, int(path.name.split("-")[1]), seconds)
         for path, _, _ in self._files(fingerprint):
             if path not in usable:
-                try:
+                with explained(path):
                     path.unlink(missing_ok=True)
-                except OSError as error:
-                    raise cannot_write(path, error) from error
         return list(usable.values())
 
     def save(
@@ -71,10 +69,8 @@ class PartFiles(Parts):
         home = self.folder / STEPS / fingerprint
         content = encode(run, first, names)
         path = home / _name(fingerprint, first, run.trials, content)
-        try:
+        with explained(home, saved):
             home.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise cannot_write(home, error, saved) from error
         # Not among the parts while it is being written: somebody may read them as they land.
         with writing(path, saved, scratch=self.folder) as unfinished:
             unfinished.write_bytes(content)

@@ -128,9 +128,7 @@ def _within_t_star(name: str, run: Run) -> Claim:
     if horizon < t_star and not locked.all():
         verdict = "not testable" if wrong == 0 else "fails"
     else:
-        in_time = (
-            locked & run.support_correct & (np.nan_to_num(run.locked_at, nan=np.inf) <= t_star)
-        )
+        in_time = run.support_correct & (run.locked_at <= t_star)  # nan, never locked, is neither
         verdict = "holds" if in_time.mean() >= 1 - DELTA else "fails"
     return Claim(
         id=f"support-recovery-{name}",

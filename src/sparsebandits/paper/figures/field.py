@@ -10,7 +10,6 @@ from sparsebandits.comparison.field import GREEDY_SCALE, GUARANTEED, SORTED_SCAL
 from sparsebandits.comparison.scenarios import GEOMETRIES, Scenario
 from sparsebandits.comparison.text_table import TextTable, number
 from sparsebandits.paper.experiment import Experiment, Outcome, Results, Size
-from sparsebandits.paper.scenario_runs import scenario_cells, scenario_comparison
 from sparsebandits.plotting.figure import Figure
 from sparsebandits.plotting.regret_curves import comparison_figure
 from sparsebandits.sweeps import Cell
@@ -75,22 +74,15 @@ def _cells(size: Size) -> list[Cell]:
     # The slowest first, so that no worker waits for the other at the end.
     for scenario in sorted(GEOMETRIES, key=lambda scenario: scenario.name != "ellipsoid"):
         for horizon in reversed(_horizons(scenario, size)):
-            cells += scenario_cells(
-                scenario,
-                horizon,
-                partial(trials_of, scenario=scenario, horizon=horizon, size=size),
-                _prefix(scenario, horizon),
-            )
+            trials = partial(trials_of, scenario=scenario, horizon=horizon, size=size)
+            cells += scenario.cells(horizon, trials, _prefix(scenario, horizon))
     return cells
 
 
 def _outcome(results: Results) -> Outcome:
     horizons = sorted({int(run.steps[-1]) for run in results.values()})
     comparisons = {
-        scenario: [
-            scenario_comparison(scenario, results, _prefix(scenario, horizon))
-            for horizon in horizons
-        ]
+        scenario: [scenario.comparison(results, _prefix(scenario, T)) for T in horizons]
         for scenario in GEOMETRIES
     }
     return Outcome(

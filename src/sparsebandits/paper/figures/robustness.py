@@ -3,20 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from sparsebandits.comparison.compare import Comparison
 from sparsebandits.comparison.entries import Entry
 from sparsebandits.comparison.field import GUARANTEED, RECOMMENDED
-from sparsebandits.comparison.intervals import Interval, ratio_interval
+from sparsebandits.comparison.intervals import Interval, finite, ratio_interval
 from sparsebandits.comparison.scenarios import ROBUSTNESS, Scenario
 from sparsebandits.comparison.text_table import TextTable
 from sparsebandits.environments.paper_setting import DIM, LONG
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Results, Size
-from sparsebandits.paper.scenario_runs import scenario_cells, scenario_comparison
 from sparsebandits.plotting.figure import Figure, Panel, Role, Series
 from sparsebandits.sweeps import Cell
 
@@ -51,8 +49,7 @@ def _cells(size: Size) -> list[Cell]:
         horizon = scenario.horizons[0]
         if size == "paper" and horizon > LONG:
             continue
-        cells += scenario_cells(
-            scenario,
+        cells += scenario.cells(
             min(horizon, 4_000) // 100 if size == "quick" else horizon,
             partial(trials_of, scenario=scenario, size=size),
             f"{scenario.name}-",
@@ -84,15 +81,10 @@ def is_trivial(comparison: Comparison) -> bool:
 def scenario_claim(scenario: Scenario, comparison: Comparison) -> Claim:
     """Judge one scenario by its measured numbers."""
     mine, T = comparison.entry(RECOMMENDED), comparison.horizon
-    settings: dict[str, Any] = {
-        "id": f"robustness-{scenario.name}",
-        "label": "ours",
-        "experiment": "robustness",
-    }
+    claim = partial(Claim, id=f"robustness-{scenario.name}", label="ours", experiment="robustness")
     if is_trivial(comparison):
         lowest = min(e.theta_error for e in comparison.entries if e.kind == "lin-ts")
-        return Claim(
-            **settings,
+        return claim(
             statement=f"Nothing breaks: {scenario.about}.",
             measured=(
                 f"Regret 0 in all {comparison.trials} trials; ||theta_hat|| = "
@@ -102,16 +94,15 @@ def scenario_claim(scenario: Scenario, comparison: Comparison) -> Claim:
         )
     best, ratio = ratio_to_best(comparison)
     shared = f" in the {best.trials} trials of both" if best.trials < mine.trials else ""
-    return Claim(
-        **settings,
+    return claim(
         statement=f"At most twice the regret of the best baseline: {scenario.about}.",
         measured=(
             f"{mine.regret[T].text()} against {best.regret[T].text()} of {best.label}: "
             f"{_ratio_text(ratio)} times as much{shared}."
         ),
         value=ratio.mean,
-        low=None if np.isnan(ratio.low) else ratio.low,
-        high=None if np.isnan(ratio.high) else ratio.high,
+        low=finite(ratio.low),
+        high=finite(ratio.high),
         verdict="holds" if ratio.mean <= LIMIT else "fails",
         details={"best": best.label, "trials": comparison.trials, "horizon": T},
     )
@@ -124,7 +115,7 @@ def _ratio_text(ratio: Interval) -> str:
 
 def _outcome(results: Results) -> Outcome:
     comparisons = {
-        scenario: scenario_comparison(scenario, results, f"{scenario.name}-")
+        scenario: scenario.comparison(results, f"{scenario.name}-")
         for scenario in ROBUSTNESS
         if f"{scenario.name}-{RECOMMENDED}" in results
     }
@@ -167,14 +158,13 @@ def _details(scenario: Scenario, comparison: Comparison) -> TextTable:
     return replace(
         table,
         headings=(*table.headings, "error of theta"),
-        rows=tuple((*row, _error(comparison.entry(row[0]))) for row in table.rows),
+        rows=tuple(
+            (*row, "" if np.isnan(entry.theta_error) else f"{entry.theta_error:.2f}")
+            for row, entry in zip(table.rows, comparison.entries, strict=True)
+        ),
         notes=(*scenario.notes, *table.notes),
         folded=True,
     )
-
-
-def _error(entry: Entry) -> str:
-    return "" if np.isnan(entry.theta_error) else f"{entry.theta_error:.2f}"
 
 
 # ---------------------------------------------------------------------- figures
@@ -196,12 +186,11 @@ def _figure(comparisons: Comparisons) -> Figure:
                 label = f"{label} (sees every outcome)"
                 references.add(label)
             points.setdefault(label, []).append((place, entry.regret[T].mean / unit))
+    roles: dict[str, Role] = {RECOMMENDED: "main", **dict.fromkeys(references, "reference")}
     series = []
     for style, (label, pairs) in enumerate(points.items()):
-        role: Role = "main" if label == RECOMMENDED else "plain"
         x, y = np.array(pairs, dtype=float).T
-        if label in references:
-            role = "reference"
+        role = roles.get(label, "plain")
         series.append(Series(label=label, x=x, y=y, style=style, role=role))
     panel = Panel(
         title="Regret divided by the best baseline's",

@@ -23,18 +23,8 @@ def lemma_claims(
 ) -> list[Claim]:
     """Measure every lemma and proposition, and judge it by what was measured.
 
-    Parameters
-    ----------
-    seed : int
-        The claims are the same for the same seed.
-    quick : bool
-        Fewer runs and instances: seconds instead of a minute.
-    progress : function of (done, total), optional
-
-    Returns
-    -------
-    list of Claim
-        In the order of the paper's arguments: estimation, geometry, steps of the proofs.
+    Quick takes fewer runs and instances: seconds instead of a minute. `progress` is called with
+    (done, total). The claims follow the paper: estimation, geometry, steps of the proofs.
     """
     seeds = np.random.SeedSequence(as_integer("seed", seed, minimum=0)).spawn(len(GROUPS))
     claims: list[Claim] = []
@@ -60,7 +50,7 @@ GROUPS: tuple[Group, ...] = (
     sets.normalised_vectors,
     sets.sorting,
     sets.ellipsoid_solution,
-    submodularity.submodularity,
+    submodularity.gamma_bounds,
     submodularity.positive_gamma,
     submodularity.greedy_ratio,
     sets.random_bases,

@@ -75,8 +75,8 @@ def support_norm(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         regret, squared = norm - earned, 2 * (error**2).sum(axis=1)
         broken[name] = regret > squared / np.linalg.norm(theta, axis=1) * (1 + ROUNDING)
         derived.append(regret > squared / norm * (1 + ROUNDING))
-    printed = Share.of(np.concatenate(list(broken.values())))
-    changed = Share.of(np.concatenate(derived))
+    printed = Share.of(list(broken.values()))
+    changed = Share.of(derived)
     each = {name: Share.of(part).value for name, part in broken.items()}
     listed = ", ".join(f"{share:.0%} for {name}" for name, share in each.items())
     yield share_claim(
@@ -171,7 +171,7 @@ def greedy_steps(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         # gamma for every theta at once, so that it serves theta* and theta_hat alike.
         alpha = sb.approximation_ratio(X.gamma_bound)
         repaired.append(alpha * best - earned > (1 + alpha) * X.norm_bound * size + ROUNDING)
-    step, gap, changed = (Share.of(np.concatenate(part)) for part in (middle, bound, repaired))
+    step, gap, changed = (Share.of(part) for part in (middle, bound, repaired))
     yield share_claim(
         step,
         repaired=changed,
@@ -209,7 +209,7 @@ def _alpha_split(rng: np.random.Generator, quick: bool) -> Claim:
         printed.append((partial > whole[:, None] + slack).any(axis=1))
         most = 2 * dim * X.norm_bound * np.linalg.norm(theta)
         changed.append((partial > before[:, None] + most + slack).any(axis=1))
-    share, repaired = Share.of(np.concatenate(printed)), Share.of(np.concatenate(changed))
+    share, repaired = Share.of(printed), Share.of(changed)
     return share_claim(
         share,
         repaired=repaired,

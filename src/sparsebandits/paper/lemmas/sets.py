@@ -31,7 +31,7 @@ def lipschitz_value(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
             concave = values[2] > (values[0] + values[1]) / 2 + ROUNDING
             broken.append((ratio > 1 + ROUNDING) | concave)
             largest = max(largest, float(ratio.max()))
-    share = Share.of(np.concatenate(broken))
+    share = Share.of(broken)
     yield share_claim(
         share,
         id="lipschitz-value",
@@ -144,33 +144,33 @@ def sorting(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
             solved = sb.sparse_argmax_batch(X, theta, sparsity, method)
             earned = np.einsum("nd,nd->n", solved.actions, theta)
             missed[name].append(np.abs(earned - best) > ROUNDING * (1 + best))
-    shares = {name: Share.of(np.concatenate(parts)) for name, parts in missed.items()}
+    top_h, greedy, by_sorting = (Share.of(parts) for parts in missed.values())
     details = {"dim": dim, "sparsity": f"1 to {dim - 1}"}
     yield share_claim(
-        shares["top-h"],
+        top_h,
         id="top-h-exact",
         label="prop:l2_exact_solution",
         statement="On the l2 ball the best H-sparse action is L_max theta(S_H) / "
         "||theta(S_H)|| on the H largest |theta_i|.",
-        measured=f"It earned other than the best of all supports in {shares['top-h']} cases.",
+        measured=f"It earned other than the best of all supports in {top_h} cases.",
         details=details,
     )
     yield share_claim(
-        shares["greedy"],
+        greedy,
         id="greedy-exact-on-box",
         label="fig:video_rec",
         statement="On the box [0, 1]^d greedy finds the true optimum (alpha = 1).",
-        measured=f"Greedy earned other than the best of all supports in {shares['greedy']} cases.",
+        measured=f"Greedy earned other than the best of all supports in {greedy} cases.",
         details=details,
     )
     yield share_claim(
-        shares["l1.5"],
-        sometimes(shares["l1.5"]),
+        by_sorting,
+        sometimes(by_sorting),
         id="no-sorting-on-l1.5",
         label="fig:case2_app",
         statement="The l1.5 ball does not admit a trivial sorting-based solution for the "
         "optimal sparse support.",
-        measured=f"The H largest |theta_i| missed the best of all supports in {shares['l1.5']} "
+        measured=f"The H largest |theta_i| missed the best of all supports in {by_sorting} "
         "cases: h(S) = ||theta(S)||_3 grows with every |theta_i|, so sorting is exact.",
         details=details,
     )
@@ -224,7 +224,7 @@ def random_bases(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
             basis = sb.make_basis(name, X, SPARSITY, rng)
             sparse.append((basis.actions != 0).sum(axis=1) > SPARSITY)
             smallest = min(smallest, basis.lambda_0)
-    printed, changed = Share.of(np.concatenate(dense)), Share.of(np.concatenate(sparse))
+    printed, changed = Share.of(dense), Share.of(sparse)
     yield share_claim(
         printed,
         repaired=changed,

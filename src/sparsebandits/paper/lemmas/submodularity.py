@@ -35,7 +35,7 @@ def displayed_bound(X: sb.ActionSet, theta: FloatArray) -> float:
     return least
 
 
-def submodularity(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
+def gamma_bounds(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`prop:submodularity_general`: the displayed bound, and lambda_min(A) on ellipsoids."""
     dim, n = 4, 40 if quick else 400
     rows = []

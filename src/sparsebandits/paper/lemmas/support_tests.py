@@ -1,6 +1,7 @@
 """Lemmas about the tests: a support that passes is the right one."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +19,11 @@ from sparsebandits.validation import BoolArray, FloatArray
 def top_h_consistency(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`lemma:stopping_condition_l2ball` as the implication that it is."""
     n = 5000 if quick else 100_000
-    ball, lanes = sb.LpBall(DIM), np.arange(n)
-    estimate = rng.uniform(-1, 1, (n, DIM))
+    ball, estimate = sb.LpBall(DIM), rng.uniform(-1, 1, (n, DIM))
     on_estimate = sb.sparse_argmax_batch(ball, estimate, SPARSITY)
-    order = np.argsort(-np.abs(estimate), axis=1)
     # Half of the errors point anywhere; half move the two entries at the gap towards each other.
     direction = rng.standard_normal((n, DIM))
-    worst = np.zeros((n, DIM))
-    for place, sign in ((SPARSITY - 1, -1.0), (SPARSITY, 1.0)):
-        column = order[:, place]
-        worst[lanes, column] = sign * np.sign(estimate[lanes, column])
-    direction[::2] = worst[::2]
+    direction[::2] = _against_pick(SPARSITY - 1, estimate[::2], np.ones(DIM))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
 
     def flips(gap_over_epsilon: float) -> BoolArray:
@@ -59,15 +54,9 @@ def top_h_locks(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     ball = sb.LpBall(dim)
     environment = sb.LinearEnvironment(action_set=ball, theta_star=theta, noise=sb.Gaussian(SIGMA))
     cases = {"paper": ("paper", 1.0), "pairwise": ("pairwise", 1.0), "too-small": ("pairwise", 0.3)}
+    told: dict[str, Any] = {"sparsity": sparsity, "sigma": SIGMA, "delta": DELTA}
     policies = [
-        sb.APSEE(
-            action_set=ball,
-            sparsity=sparsity,
-            sigma=SIGMA,
-            delta=DELTA,
-            confidence=name,
-            confidence_scale=scale,
-        )
+        sb.APSEE(action_set=ball, confidence=name, confidence_scale=scale, **told)
         for name, scale in cases.values()
     ]
     seed = int(rng.integers(2**31))
@@ -77,7 +66,7 @@ def top_h_locks(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         hit = np.isfinite(run.locked_at)
         locked[case], wrong[case] = Share.of(hit), Share.of(hit & ~run.support_correct)
     needed = cycles_to_lock(gap, policies[0].test.unit_threshold, sigma=SIGMA)
-    setting = {"dim": dim, "sparsity": sparsity, "gap": gap, "sigma": SIGMA, "delta": DELTA}
+    setting = {"dim": dim, "gap": gap, **told}
     for case, label in (("paper", ""), ("pairwise", " (sharper)")):
         tail = (
             f"the gap of theta* passes the test only after {needed:.3g} cycles"
@@ -107,14 +96,14 @@ def greedy_consistency(rng: np.random.Generator, quick: bool) -> Iterator[Claim]
         estimate = rng.uniform(-1, 1, (n, dim))
         on_estimate = sb.sparse_argmax_batch(ellipsoid, estimate, sparsity, "greedy")
         direction = rng.standard_normal((n, dim))
-        direction[::2] = _against_first_pick(ellipsoid, estimate[::2])
+        direction[::2] = _against_pick(0, estimate[::2], ellipsoid.axis_reach()[1])
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
         for factor, differs in flips.items():
             length = on_estimate.gaps / (factor * ellipsoid.norm_bound * (1 + ROUNDING))
             truth = estimate + direction * length[:, None]
             best = sb.sparse_argmax_batch(ellipsoid, truth, sparsity, "greedy")
             differs.append((best.supports != on_estimate.supports).any(axis=1))
-    share, power = (Share.of(np.concatenate(flips[factor])) for factor in (2.0, 0.5))
+    share, power = (Share.of(flips[factor]) for factor in (2.0, 0.5))
     yield share_claim(
         share,
         id="consistency-greedy",
@@ -128,12 +117,14 @@ def greedy_consistency(rng: np.random.Generator, quick: bool) -> Iterator[Claim]
     yield _greedy_locks(rng, quick)
 
 
-def _against_first_pick(ellipsoid: sb.Ellipsoid, theta: FloatArray) -> FloatArray:
-    """Return the errors that turn greedy's first pick over soonest, (n, dim)."""
-    reach = ellipsoid.axis_reach()[1]
+def _against_pick(pick: int, theta: FloatArray, reach: FloatArray) -> FloatArray:
+    """Return the errors that move a pick and the next one towards each other, (n, dim).
+
+    Picks are in the order of |theta_i| times the reach of the set along axis i.
+    """
     order = np.argsort(-np.abs(theta) * reach, axis=1)
     direction, lanes = np.zeros_like(theta), np.arange(len(theta))
-    for place, sign in ((0, -1.0), (1, 1.0)):
+    for place, sign in ((pick, -1.0), (pick + 1, 1.0)):
         column = order[:, place]
         direction[lanes, column] = sign * np.sign(theta[lanes, column]) * reach[column]
     return direction

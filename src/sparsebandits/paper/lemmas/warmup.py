@@ -24,18 +24,18 @@ from sparsebandits.validation import BoolArray, FloatArray
 def warmup_simulated(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`lemma:C_0`: the cycle in which the literal test locks, against C_0."""
     trials = 40 if quick else 300
-    late, wrong, ratios, settings = [], [], [], []
+    overdue, wrong, ratios, settings = [], [], [], []
     for dim, sparsity, sigma, gap in ((4, 2, 0.1, 0.3), (8, 3, 0.1, 0.4), (6, 1, 0.03, 0.1)):
         policy = sb.APSEE(action_set=sb.LpBall(dim), sparsity=sparsity, sigma=sigma, delta=DELTA)
         granted = warmup_cycles(gap, policy.exploration.h_1(sigma), dim, DELTA)
         cycles, seed = int(np.ceil(granted) + 1), int(rng.integers(2**31))
         run = play(policy, sb.GapTheta(gap), cycles, trials, seed)
         cycle = np.nan_to_num(run.locked_at / dim, nan=np.inf)  # only exploration before the lock
-        late.append(cycle > np.ceil(granted))
+        overdue.append(cycle > np.ceil(granted))
         wrong.append(np.isfinite(cycle) & ~run.support_correct)
         ratios.append(granted / cycle)
         settings.append({"dim": dim, "sparsity": sparsity, "sigma": sigma, "gap": gap})
-    share, ratio = Share.of(np.concatenate(late)), np.concatenate(ratios)
+    share, ratio = Share.of(overdue), np.concatenate(ratios)
     misled = int(np.concatenate(wrong).sum())
     yield share_claim(
         share,
@@ -54,7 +54,7 @@ def warmup_simulated(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
 def warmup_greedy(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """Try the same C_0 on APSEE-G, whose threshold has the factor L_X that C_0 lacks."""
     sets, trials, dim, sparsity, sigma = (5, 20, 4, 2, 0.05) if quick else (10, 30, 4, 2, 0.05)
-    late: dict[str, list[BoolArray]] = {"printed": [], "changed": []}
+    overdue: dict[str, list[BoolArray]] = {"printed": [], "changed": []}
     norms = []
     for condition in np.geomspace(100, 400, sets):
         ellipsoid = sb.Ellipsoid(random_matrix(rng, dim, float(condition)))
@@ -71,9 +71,9 @@ def warmup_greedy(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         run = play(policy, draws[chosen], cycles, trials, seed, "greedy")
         cycle = np.nan_to_num(run.locked_at / dim, nan=np.inf)
         for name, limit in granted.items():
-            late[name].append(cycle > max(np.ceil(limit), 1))
+            overdue[name].append(cycle > max(np.ceil(limit), 1))
         norms.append(float(norm))
-    printed, changed = (Share.of(np.concatenate(late[name])) for name in ("printed", "changed"))
+    printed, changed = (Share.of(overdue[name]) for name in ("printed", "changed"))
     yield share_claim(
         printed,
         with_change(at_most(printed, DELTA), at_most(changed, DELTA)),

@@ -8,14 +8,20 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.descriptions import Described, as_fields
-from sparsebandits.environments.checks import as_generator
 from sparsebandits.environments.delay import UniformDelay
 from sparsebandits.environments.noise import Gaussian, Noise
 from sparsebandits.environments.parameters import ThetaSampler
 from sparsebandits.environments.sequences import ActionSetSequence, FixedSet, as_action_set
 from sparsebandits.environments.session import EnvironmentSession
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import FloatArray, as_array, as_integer, as_sparsity, describe
+from sparsebandits.validation import (
+    FloatArray,
+    as_array,
+    as_generator,
+    as_integer,
+    as_sparsity,
+    describe,
+)
 
 _PAPER_NOISE = Gaussian(0.5)
 

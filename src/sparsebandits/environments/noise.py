@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.descriptions import Described
-from sparsebandits.environments.checks import as_generator, as_non_negative
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import FloatArray, as_number, describe
+from sparsebandits.validation import FloatArray, as_generator, as_non_negative, as_number, describe
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.descriptions import Described
-from sparsebandits.environments.checks import as_generator, as_non_negative
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import FloatArray, as_integer, as_number, as_sparsity
+from sparsebandits.validation import (
+    FloatArray,
+    as_generator,
+    as_integer,
+    as_non_negative,
+    as_number,
+    as_sparsity,
+)
 
 
 @dataclass(frozen=True)

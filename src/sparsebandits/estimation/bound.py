@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.errors import InvalidTypeError
-from sparsebandits.estimation.checks import as_delta
 from sparsebandits.exploration import Basis
-from sparsebandits.validation import FloatArray, describe
+from sparsebandits.validation import FloatArray, as_delta, describe
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Any
 from sparsebandits.descriptions import as_fields
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.estimation.bound import ConfidenceBound
-from sparsebandits.estimation.checks import as_delta
 from sparsebandits.estimation.coordinate import (
     MixtureBound,
     PairwiseBound,
@@ -16,7 +15,7 @@ from sparsebandits.estimation.coordinate import (
 from sparsebandits.estimation.paper_bound import PaperBound
 from sparsebandits.estimation.support_bound import SupportBound
 from sparsebandits.exploration import Basis
-from sparsebandits.validation import as_choice, describe
+from sparsebandits.validation import as_choice, as_delta, describe
 
 CONFIDENCE: dict[str, type[ConfidenceBound]] = {
     bound.name: bound

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation.checks import as_delta, as_non_negative
-from sparsebandits.validation import FloatArray, as_integer, as_number
+from sparsebandits.validation import FloatArray, as_delta, as_integer, as_non_negative, as_number
 
 _SCANNED = 64
 _LAST = 10**12

@@ -7,8 +7,14 @@ import numpy as np
 import scipy.special
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation.checks import as_delta, as_non_negative
-from sparsebandits.validation import FloatArray, as_floats, as_integers, describe
+from sparsebandits.validation import (
+    FloatArray,
+    as_delta,
+    as_floats,
+    as_integers,
+    as_non_negative,
+    describe,
+)
 
 ESTIMATE = "estimate"
 

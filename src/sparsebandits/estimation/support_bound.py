@@ -8,10 +8,9 @@ import numpy as np
 
 from sparsebandits.estimation.anytime import best_rho, mixture_width
 from sparsebandits.estimation.bound import column
-from sparsebandits.estimation.checks import as_cycles, as_weights
 from sparsebandits.estimation.contrasts import sum_of_two_largest
 from sparsebandits.estimation.coordinate import MixtureBound
-from sparsebandits.validation import FloatArray, as_sparsity
+from sparsebandits.validation import FloatArray, as_cycles, as_sparsity, as_weights
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Support: TypeAlias = Iterable[int] | BoolArray | None
 
 AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
+Given = TypeVar("Given")
 _REAL = (numbers.Real, Decimal)
 _LARGEST = {"dim": 10**8, "horizon": 10**15, "trials": 10**9, "points": 10**7, "workers": 10**4}
 """What these may be at most, wherever they are checked: beyond it an array cannot be allocated, a
@@ -62,6 +63,13 @@ def _brief(value: object) -> str:
     if isinstance(value, np.ndarray) and value.size > _SHOWN:
         return f"array of shape {value.shape}"
     return describe(value)
+
+
+def as_instance(name: str, value: Given, kind: type, needed: str) -> Given:
+    """Return `value`, checked to be of a class; `needed` says which: "a noise such as ..."."""
+    if not isinstance(value, kind):
+        raise InvalidTypeError(f"{name} must be {needed}, got {describe(value)}.")
+    return value
 
 
 def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
@@ -158,10 +166,7 @@ def as_generator(rng: Any) -> np.random.Generator:
 def as_floats(name: str, value: Any, shape: str) -> FloatArray:
     """Return `value` as a float64 array, without a copy if possible; only real numbers will do.
 
-    Parameters
-    ----------
-    shape : str
-        What was needed, for the error: "with 2 axes".
+    `shape` says what was needed, for the error: "with 2 axes".
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value  # the usual case, and no need to look further

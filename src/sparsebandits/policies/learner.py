@@ -87,11 +87,6 @@ class Policy(Described):
         self._set_plain(sparsity=as_sparsity(self.sparsity, self.action_set.dim))
         self.check_set(self.action_set)
 
-    def _set_plain(self, **values: Any) -> None:
-        """Replace parameters by what they were checked to be: NumPy's would not survive JSON."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
     @property
     def sparse_oracle(self) -> SparseOracle:
         """The oracle with the policy's sparsity."""

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.theory.cycles import as_horizons, cycles_in
-from sparsebandits.validation import FloatArray, as_delta, as_integer, as_non_negative
+from sparsebandits.theory.cycles import cycles_in
+from sparsebandits.validation import FloatArray, as_delta, as_integer, as_integers, as_non_negative
 
 
 def regret_adaptive(
@@ -188,4 +188,4 @@ def _common(
         as_non_negative("h_1", h_1),
         as_delta(delta),
     )
-    return as_horizons(horizon), as_integer("dim", dim, minimum=1), numbers
+    return as_integers("horizon", horizon, minimum=1), as_integer("dim", dim, minimum=1), numbers

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparsebandits.cli.problem_file import read_problem
+from sparsebandits.cli.problem_file import check_keys, read_problem
 from sparsebandits.cli.text_tables import open_console, print_table
 from sparsebandits.descriptions import nearest
 from sparsebandits.environments import LinearEnvironment, environment_from_dict
@@ -136,15 +136,9 @@ def _from_file(file: Path) -> "Scenario":
     from sparsebandits.comparison.scenarios import Scenario
 
     data = read_problem(file)
-    keys = ("sparsity", "horizon", "trials", *_ENVIRONMENT)
-    for key in data:
-        if key not in keys:
-            raise InvalidValueError(f"{file} has the unknown key {key!r}; {nearest(key, keys)}")
-    needed = {"theta_star", "sparsity", "action_sets" if "action_sets" in data else "action_set"}
-    if missing := sorted(needed - set(data)):
-        raise InvalidValueError(
-            f"{file} lacks the key {missing[0]!r}; see sparsebandits compare --help."
-        )
+    sets = "action_sets" if "action_sets" in data else "action_set"
+    known = ("sparsity", "horizon", "trials", *_ENVIRONMENT)
+    check_keys(file, data, known, needed=(sets, "sparsity", "theta_star"))
     environment = environment_from_dict({key: data[key] for key in _ENVIRONMENT if key in data})
     return Scenario(
         name=file.name,

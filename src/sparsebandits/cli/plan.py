@@ -9,8 +9,9 @@ import click
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Box, LpBall
-from sparsebandits.cli.problem_file import read_problem
+from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, read_problem
 from sparsebandits.environments import AdversarialTheta, StandardTheta, ThetaSampler, UniformCube
+from sparsebandits.environments.paper_setting import DIM, SPARSITY
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.exploration import BASES
 from sparsebandits.theory import Plan
@@ -23,9 +24,6 @@ _PRIORS: dict[str, ThetaSampler] = {
     "standard": StandardTheta(),
     "adversarial": AdversarialTheta(),
 }
-_KEYS = ("action_set", "theta", "sparsity", "method", "names")
-_PAPERS_DIM = 20
-_PAPERS_SPARSITY = 5
 
 _EXAMPLE = """
 \b
@@ -89,14 +87,14 @@ def plan(
     if len(named) > 1:
         raise InvalidValueError(f"Give one action set, got {' and '.join(named)}.")
     action_set, from_file = _action_set(file, l2, box, l1, lp)
-    wanted = sparsity if sparsity is not None else from_file
-    if wanted is None:
-        wanted = min(_PAPERS_SPARSITY, action_set.dim)
-    made = make_plan(action_set, wanted, sigma, delta, horizon, gap, _PRIORS[prior], basis, seed)
+    if sparsity is None:
+        sparsity = min(SPARSITY, action_set.dim) if from_file is None else from_file
+    source = _PRIORS[prior]
+    allowed = make_plan(action_set, sparsity, sigma, delta, horizon, gap, source, basis, seed)
     if as_json:
-        click.echo(json.dumps(made.to_dict()))
+        click.echo(json.dumps(allowed.to_dict()))
     else:
-        _print(made)
+        _print(allowed)
 
 
 def _action_set(
@@ -116,20 +114,14 @@ def _action_set(
         return LpBall(l1, p=1.0), None
     if lp is not None:
         return LpBall(lp[0], p=lp[1]), None
-    return LpBall(_PAPERS_DIM if l2 is None else l2), None
+    return LpBall(DIM if l2 is None else l2), None
 
 
 def _read(file: Path) -> tuple[ActionSet, Any]:
     data = read_problem(file)
     if "kind" in data:
         return ActionSet.from_dict(data), None
-    unknown = sorted(set(data) - set(_KEYS))
-    if unknown:
-        raise InvalidValueError(f"{file} has the unknown key {unknown[0]!r}; known: {_KEYS}.")
-    if "action_set" not in data:
-        raise InvalidValueError(
-            f"{file} lacks the key 'action_set'; see sparsebandits plan --help."
-        )
+    check_keys(file, data, PROBLEM_KEYS, needed=("action_set",))
     return ActionSet.from_dict(data["action_set"]), data.get("sparsity")
 
 

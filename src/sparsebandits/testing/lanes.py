@@ -8,15 +8,13 @@ from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
 from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.policies.rule import Rule
 from sparsebandits.simulation import simulate
-from sparsebandits.testing.contract import Examination, Promise, same_bits
+from sparsebandits.testing.contract import PolicyExam, Promise, same_bits
 from sparsebandits.validation import FloatArray
 
 _STEPS = 30
 _LANES = 3
 _AHEAD = 16
 """Rows of random numbers that are drawn ahead for each lane."""
-
-Exam = Examination[Policy]
 
 
 class _Waiting:
@@ -48,7 +46,7 @@ class _Waiting:
             self._learners[lane].tell(decision, reward)
 
 
-def _side_by_side(exam: Exam) -> None:
+def _side_by_side(exam: PolicyExam) -> None:
     policy, X = exam.part, exam.part.action_set
     seeds = range(exam.seed, exam.seed + _LANES)
     learners = [policy.start(seed) for seed in seeds]
@@ -79,7 +77,7 @@ def _side_by_side(exam: Exam) -> None:
     exam.require(kept, "actions that were handed out were written to later")
 
 
-def _trials(exam: Exam) -> None:
+def _trials(exam: PolicyExam) -> None:
     policy = exam.part
     world = LinearEnvironment(
         action_set=policy.action_set, theta_star=UniformCube(), noise=Gaussian(0.1)

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Box, LpBall
+from sparsebandits.cli.output import json_option
 from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, read_problem
 from sparsebandits.environments import AdversarialTheta, StandardTheta, ThetaSampler, UniformCube
 from sparsebandits.environments.paper_setting import DIM, SPARSITY
@@ -64,7 +65,7 @@ A set from a file, in TOML (JSON has the same keys), or a file made for solve:
     help="Exploration actions.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@json_option
 def plan(
     file: Path | None,
     l2: int | None,

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from sparsebandits.action_sets import ACTION_SETS, ActionSet
+from sparsebandits.cli.output import json_option
 from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, read_problem
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles import ORACLES, Solution, sparse_argmax
@@ -31,7 +32,7 @@ A problem in TOML (JSON has the same keys):
 @click.option("--sparsity", "-H", type=int, help="At most this many non-zeros; overrides the file.")
 @click.option("--method", type=click.Choice(ORACLES), help="The oracle; overrides the file.")
 @click.option("--time-limit", type=float, help="Seconds after which 'exact' stops.")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@json_option
 def solve(
     file: Path, sparsity: int | None, method: str | None, time_limit: float | None, as_json: bool
 ) -> None:

@@ -49,10 +49,9 @@ class SupportBound(MixtureBound):
 
     def radius(self, cycle: Any, size: int) -> FloatArray:
         """Return the smallest bound for supports of at most `size` coordinates."""
-        wanted, dim = as_sparsity(size, self.basis.dim), self.basis.dim
-        c = as_cycles(cycle)
-        by_coordinate = super().radius(cycle, wanted)
-        whole = np.minimum(self._whole(c, wanted), self._whole(c, dim))
+        by_coordinate = super().radius(cycle, size)
+        c, dim = as_cycles(cycle), self.basis.dim
+        whole = np.minimum(self._whole(c, as_sparsity(size, dim)), self._whole(c, dim))
         return np.asarray(np.minimum(by_coordinate, whole))
 
     def _whole(self, cycle: FloatArray, size: int) -> FloatArray:

@@ -55,8 +55,8 @@ def _side_by_side(exam: PolicyExam) -> None:
     theta = exam.rng.uniform(-1, 1, (_LANES, X.dim))
     handed_out: list[tuple[FloatArray, FloatArray]] = []
     for step in range(1, _STEPS + 1):
-        one = [int(exam.rng.choice(np.flatnonzero(X.available)))]
-        current = X.restrict(one) if step % 7 == 0 else X
+        alone = [int(exam.rng.choice(np.flatnonzero(X.available)))]
+        current = X.restrict(alone) if step % 7 == 0 else X
         actions = rule.choose(current)
         handed_out.append((actions, actions.copy()))
         for lane, learner in enumerate(learners):

@@ -87,7 +87,7 @@ def plan(
     named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
         raise InvalidValueError(f"Give one action set, got {' and '.join(named)}.")
-    action_set, from_file = _action_set(file, l2, box, l1, lp)
+    action_set, from_file = _read(file) if file else (_named_set(l2, box, l1, lp), None)
     if sparsity is None:
         sparsity = min(SPARSITY, action_set.dim) if from_file is None else from_file
     source = _PRIORS[prior]
@@ -98,27 +98,19 @@ def plan(
         _print(allowed)
 
 
-def _action_set(
-    file: Path | None,
-    l2: int | None,
-    box: int | None,
-    l1: int | None,
-    lp: tuple[int, float] | None,
-) -> tuple[ActionSet, Any]:
-    """Return the set that was asked for, and H if the file has one."""
-    if file is not None:
-        return _read(file)
+def _named_set(
+    l2: int | None, box: int | None, l1: int | None, lp: tuple[int, float] | None
+) -> ActionSet:
     if box is not None:
         dim = as_integer("dim", box, minimum=1)
-        return Box(np.zeros(dim), np.ones(dim)), None
+        return Box(np.zeros(dim), np.ones(dim))
     if l1 is not None:
-        return LpBall(l1, p=1.0), None
-    if lp is not None:
-        return LpBall(lp[0], p=lp[1]), None
-    return LpBall(DIM if l2 is None else l2), None
+        return LpBall(l1, p=1.0)
+    return LpBall(DIM if l2 is None else l2) if lp is None else LpBall(lp[0], p=lp[1])
 
 
 def _read(file: Path) -> tuple[ActionSet, Any]:
+    """Return the set in a file, and H if the file has one."""
     data = read_problem(file)
     if "kind" in data:
         return ActionSet.from_dict(data), None
@@ -143,8 +135,8 @@ def _print(plan: Plan) -> None:
     facts.add_column(no_wrap=True)
     facts.add_column(justify="right", no_wrap=True)
     facts.add_column()
-    for name, value, remark in _facts(plan):
-        facts.add_row(name, value, remark)
+    for row in _facts(plan):
+        facts.add_row(*row)
     console.print(facts)
     console.print()
     console.print(_locks(plan))
@@ -156,28 +148,23 @@ def _print(plan: Plan) -> None:
 
 
 def _facts(plan: Plan) -> list[tuple[str, str, str]]:
-    drawn = f"10% {readable(plan.gap_low)}, 90% {readable(plan.gap_high)} of {plan.draws:,} draws"
+    low, high = readable(plan.gap_low), readable(plan.gap_high)
+    drawn = f"median; 10% {low}, 90% {high} of {plan.draws:,} draws"
     vacuous = " (says nothing)" if plan.regret_bound >= plan.largest_regret else ""
     rows = [
         ("exploration basis", plan.basis, f"lambda_0 {plan.lambda_0:.3g}, tr B {plan.trace:.3g}"),
         ("h_1", readable(plan.h_1), "2 sigma^2 tr B / lambda_0^2"),
         ("explorations in T", f"{plan.cycles:,}", f"cycles of {plan.dim} steps"),
         ("epsilon_c then", readable(plan.epsilon_c), "the paper's bound on the error of theta"),
-        (
-            "gap of theta*",
-            readable(plan.gap_median),
-            "as given" if plan.gap_is_given else f"median; {drawn}",
-        ),
+        ("gap of theta*", readable(plan.gap_median), "as given" if plan.gap_is_given else drawn),
         ("C_0", readable(plan.warmup_cycles), "cycles of warm-up by lemma:C_0"),
         ("regret bound at T", readable(plan.regret_bound), f"{plan.theorem}{vacuous}"),
         ("largest possible", readable(plan.largest_regret), "2 L_max |theta*| T"),
         ("only exploring", readable(plan.exploring_regret), "median regret if nothing is locked"),
     ]
     if plan.compact_bound != plan.regret_bound:
-        rows.insert(
-            7,
-            ("CompactAPSEEG's", readable(plan.compact_bound), "thm:regret_general_compact"),
-        )
+        compact = readable(plan.compact_bound)
+        rows.insert(7, ("CompactAPSEEG's", compact, "thm:regret_general_compact"))
     if plan.alpha is None or plan.gamma is None:
         rows.append(("gamma, alpha", "unknown", "no lower bound for this set"))
     else:

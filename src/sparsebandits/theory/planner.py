@@ -115,7 +115,7 @@ def plan(
         trace=exploration.trace,
         h_1=exploration.h_1(level),
         cycles=cycles,
-        epsilon_c=level * _epsilon_c(literal, cycles),
+        epsilon_c=level * float(literal.bound.radius(cycles, sparsity)) if cycles else math.inf,
         oracle=literal.oracle,
         prior=source.kind,
         gap_is_given=given is not None,
@@ -164,10 +164,6 @@ def _lock(policy: PhasedPolicy, gap: float, gaps: FloatArray, cycles: int) -> Lo
     )
 
 
-def _epsilon_c(policy: PhasedPolicy, cycles: int) -> float:
-    return float(policy.bound.radius(cycles, policy.sparsity)) if cycles else math.inf
-
-
 def _lemma_warmup(policy: PhasedPolicy, sigma: float, gap: float) -> float:
     """C_0 of `lemma:C_0`, for a test that compares the gap with any multiple of epsilon_c."""
     if gap <= 0:
@@ -175,7 +171,7 @@ def _lemma_warmup(policy: PhasedPolicy, sigma: float, gap: float) -> float:
     if math.isinf(gap):
         return 0.0
     # The lemma is for 2 epsilon_c; a test against f epsilon_c is one with the gap 2/f times.
-    factor = float(policy.test.unit_threshold(1)) / _epsilon_c(policy, 1)
+    factor = float(policy.test.unit_threshold(1)) / float(policy.bound.radius(1, policy.sparsity))
     h_1 = policy.exploration.h_1(sigma)
     c_0 = warmup_cycles(2 * gap / factor, h_1, policy.action_set.dim, policy.delta)
     return max(c_0, 0.0)

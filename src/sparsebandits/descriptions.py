@@ -3,6 +3,7 @@
 import difflib
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeVar
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError, SparseBanditsError
@@ -19,9 +20,9 @@ def as_fields(what: str, data: Any) -> dict[str, Any]:
 
 
 def build_from(
-    what: str, table: Mapping[str, Callable[..., Built]], fields: Mapping[str, Any]
+    what: str, table: Mapping[str, Callable[..., Built]], data: Mapping[str, Any]
 ) -> Built:
-    """Call the entry of the table that `kind` names with the other fields.
+    """Call the entry of the table that `kind` names with the other keys.
 
     Examples
     --------
@@ -29,18 +30,23 @@ def build_from(
     Traceback (most recent call last):
     sparsebandits.errors.InvalidValueError: A number must be of kind 'whole', 'real', got 'half'.
     """
-    given = dict(fields)
+    given = dict(data)
     kind = given.pop("kind", None)
     if not isinstance(kind, str) or kind not in table:
         known = ", ".join(repr(name) for name in table)
         raise InvalidValueError(f"{what} must be of kind {known}, got {describe(kind)}.")
+    return call_with(repr(kind), table[kind], given)
+
+
+def call_with(what: str, builder: Callable[..., Built], given: Mapping[str, Any]) -> Built:
+    """Call a builder with keys from a file; the error says which it does not take."""
     try:
-        return table[kind](**given)
+        return builder(**given)
     except TypeError as error:
         if isinstance(error, SparseBanditsError):
             raise
         raise InvalidValueError(
-            f"{kind!r} does not take the keys {sorted(given)}: {error}."
+            f"{what} does not take the keys {sorted(given)}: {error}."
         ) from None
 
 
@@ -70,10 +76,24 @@ class Described(ABC):
     kinds: ClassVar[dict[str, Any]]
     """The table of all of their classes, set by the module that lists them; add your own to it."""
 
+    def _set_plain(self, **values: Any) -> None:
+        """Replace parameters by what they were checked to be: NumPy's would not survive JSON."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return the constructor's keywords as JSON-safe values: the fields, of a dataclass."""
+        record: Any = self
+        return {field.name: getattr(self, field.name) for field in fields(record) if field.init}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-safe description; `from_dict` reads it back."""
+        return {"kind": self.kind, **self._parameters()}
+
     @classmethod
-    def _from_fields(cls, **fields: Any) -> Self:
+    def _from_fields(cls, **keywords: Any) -> Self:
         """Build one of this kind from what `to_dict` said of it."""
-        return cls(**fields)
+        return cls(**keywords)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

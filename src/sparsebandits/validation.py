@@ -18,6 +18,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Support: TypeAlias = Iterable[int] | BoolArray | None
 
 AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
+Given = TypeVar("Given")
 _REAL = (numbers.Real, Decimal)
 _LARGEST = {"dim": 10**8, "horizon": 10**15, "trials": 10**9, "points": 10**7, "workers": 10**4}
 """What these may be at most, wherever they are checked: beyond it an array cannot be allocated, a
@@ -26,26 +27,8 @@ step is no exact float64, or the machine is brought down by processes."""
 _SHOWN = 5
 """Entries of an array that a repr shows; of a longer one it gives the shape."""
 
-__all__ = [
-    "BoolArray",
-    "FloatArray",
-    "IntArray",
-    "Support",
-    "as_array",
-    "as_availability",
-    "as_choice",
-    "as_floats",
-    "as_integer",
-    "as_integers",
-    "as_number",
-    "as_rows",
-    "as_sparsity",
-    "as_support",
-    "as_theta",
-    "brief_repr",
-    "describe",
-    "read_only",
-]
+LARGEST_REWARD = 1e100
+"""Rewards stay below this, so that squares of sums of rewards do not overflow."""
 
 
 def describe(value: object) -> str:
@@ -80,6 +63,13 @@ def _brief(value: object) -> str:
     if isinstance(value, np.ndarray) and value.size > _SHOWN:
         return f"array of shape {value.shape}"
     return describe(value)
+
+
+def as_instance(name: str, value: Given, kind: type, needed: str) -> Given:
+    """Return `value`, checked to be of a class; `needed` says which: "a noise such as ..."."""
+    if not isinstance(value, kind):
+        raise InvalidTypeError(f"{name} must be {needed}, got {describe(value)}.")
+    return value
 
 
 def as_choice(name: str, value: Any, known: Iterable[str]) -> str:
@@ -133,13 +123,50 @@ def as_number(
     return number
 
 
+def as_non_negative(name: str, value: Any, *, allow_infinite: bool = False) -> float:
+    """Return `value` as a float that is at least 0, and finite unless allowed."""
+    number = as_number(name, value, allow_infinite=allow_infinite)
+    if number < 0:
+        raise InvalidValueError(f"{name} must be non-negative, got {number}.")
+    return number
+
+
+def as_delta(delta: Any) -> float:
+    """Return the failure probability, checked to lie strictly between 0 and 1."""
+    number = as_number("delta", delta)
+    if not 0 < number < 1:
+        raise InvalidValueError(
+            f"delta must lie strictly between 0 and 1, got {number}; "
+            "0.05 means right with probability 95%."
+        )
+    return number
+
+
+def as_reward(reward: Any) -> float:
+    """Return a reward that is a finite number, and small enough to be squared."""
+    number = as_number("reward", reward)
+    if abs(number) >= LARGEST_REWARD:
+        raise InvalidValueError(
+            f"reward must be smaller than {LARGEST_REWARD:g} in size, got {number}; "
+            "change its unit."
+        )
+    return number
+
+
+def as_generator(rng: Any) -> np.random.Generator:
+    """Return `rng`, checked to be a numpy generator: a seed would restart at every call."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidTypeError(
+            f"rng must be a numpy.random.Generator, got {describe(rng)}; "
+            "pass numpy.random.default_rng(seed)."
+        )
+    return rng
+
+
 def as_floats(name: str, value: Any, shape: str) -> FloatArray:
     """Return `value` as a float64 array, without a copy if possible; only real numbers will do.
 
-    Parameters
-    ----------
-    shape : str
-        What was needed, for the error: "with 2 axes".
+    `shape` says what was needed, for the error: "with 2 axes".
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value  # the usual case, and no need to look further
@@ -239,6 +266,21 @@ def as_theta(theta: Any, dim: int) -> FloatArray:
     """Return theta as a finite float64 array of shape (..., dim), without a copy if possible."""
     array = as_rows("theta", theta, dim)
     _check_finite("theta", array)
+    return array
+
+
+def as_cycles(cycle: Any) -> FloatArray:
+    """Return cycle numbers c >= 1 as floats of the same shape; fractions are refused."""
+    return as_integers("cycle", cycle, minimum=1).astype(np.float64)
+
+
+def as_weights(weights: Any, dim: int) -> FloatArray:
+    """Return non-negative weights, one per coordinate."""
+    array = as_array("weights", weights, ndim=1)
+    if array.shape != (dim,):
+        raise InvalidValueError(f"weights must have shape ({dim},), got {array.shape}.")
+    if array.min() < 0:
+        raise InvalidValueError(f"weights must be non-negative, got {array.min()}.")
     return array
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparsebandits.cli.problem_file import read_problem
-from sparsebandits.cli.text_tables import open_console, print_table
+from sparsebandits.cli.output import json_option, open_console, print_table, progress_bars
+from sparsebandits.cli.problem_file import check_keys, read_problem
 from sparsebandits.descriptions import nearest
 from sparsebandits.environments import LinearEnvironment, environment_from_dict
 from sparsebandits.errors import InvalidValueError
@@ -64,7 +64,7 @@ Keys are those of the Python class: --policy lin-ts:scale=0.7,ridge=0.1; sigma=k
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--workers", type=int, default=2, show_default=True, help="Processes.")
 @click.option("--out", type=click.Path(path_type=Path), help="The figure: .svg, .png or .pdf.")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@json_option
 @click.option("--list", "as_list", is_flag=True, help="Show the scenarios and stop.")
 def compare(
     file: Path | None,
@@ -136,15 +136,9 @@ def _from_file(file: Path) -> "Scenario":
     from sparsebandits.comparison.scenarios import Scenario
 
     data = read_problem(file)
-    keys = ("sparsity", "horizon", "trials", *_ENVIRONMENT)
-    for key in data:
-        if key not in keys:
-            raise InvalidValueError(f"{file} has the unknown key {key!r}; {nearest(key, keys)}")
-    needed = {"theta_star", "sparsity", "action_sets" if "action_sets" in data else "action_set"}
-    if missing := sorted(needed - set(data)):
-        raise InvalidValueError(
-            f"{file} lacks the key {missing[0]!r}; see sparsebandits compare --help."
-        )
+    sets = "action_sets" if "action_sets" in data else "action_set"
+    known = ("sparsity", "horizon", "trials", *_ENVIRONMENT)
+    check_keys(file, data, known, needed=(sets, "sparsity", "theta_star"))
     environment = environment_from_dict({key: data[key] for key in _ENVIRONMENT if key in data})
     return Scenario(
         name=file.name,
@@ -184,15 +178,10 @@ def _run(
     workers: int,
 ) -> "Comparison":
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from sparsebandits.comparison.compare import compare as run
 
-    console = Console(stderr=True)
-    percent = TextColumn("{task.percentage:>3.0f}%")
-    columns = (TextColumn("{task.description}"), BarColumn(), percent, TimeElapsedColumn())
-    hidden = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bars:
+    with progress_bars(Console(stderr=True), transient=True) as bars:
         bar = bars.add_task(f"{len(policies)} policies", total=None)
 
         def show(done: int, total: int) -> None:

@@ -9,8 +9,10 @@ import click
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Box, LpBall
-from sparsebandits.cli.problem_file import read_problem
+from sparsebandits.cli.output import json_option
+from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, read_problem
 from sparsebandits.environments import AdversarialTheta, StandardTheta, ThetaSampler, UniformCube
+from sparsebandits.environments.paper_setting import DIM, SPARSITY
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.exploration import BASES
 from sparsebandits.theory import Plan
@@ -23,9 +25,6 @@ _PRIORS: dict[str, ThetaSampler] = {
     "standard": StandardTheta(),
     "adversarial": AdversarialTheta(),
 }
-_KEYS = ("action_set", "theta", "sparsity", "method", "names")
-_PAPERS_DIM = 20
-_PAPERS_SPARSITY = 5
 
 _EXAMPLE = """
 \b
@@ -66,7 +65,7 @@ A set from a file, in TOML (JSON has the same keys), or a file made for solve:
     help="Exploration actions.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@json_option
 def plan(
     file: Path | None,
     l2: int | None,
@@ -88,48 +87,34 @@ def plan(
     named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
         raise InvalidValueError(f"Give one action set, got {' and '.join(named)}.")
-    action_set, from_file = _action_set(file, l2, box, l1, lp)
-    wanted = sparsity if sparsity is not None else from_file
-    if wanted is None:
-        wanted = min(_PAPERS_SPARSITY, action_set.dim)
-    made = make_plan(action_set, wanted, sigma, delta, horizon, gap, _PRIORS[prior], basis, seed)
+    action_set, from_file = _read(file) if file else (_named_set(l2, box, l1, lp), None)
+    if sparsity is None:
+        sparsity = min(SPARSITY, action_set.dim) if from_file is None else from_file
+    source = _PRIORS[prior]
+    allowed = make_plan(action_set, sparsity, sigma, delta, horizon, gap, source, basis, seed)
     if as_json:
-        click.echo(json.dumps(made.to_dict()))
+        click.echo(json.dumps(allowed.to_dict()))
     else:
-        _print(made)
+        _print(allowed)
 
 
-def _action_set(
-    file: Path | None,
-    l2: int | None,
-    box: int | None,
-    l1: int | None,
-    lp: tuple[int, float] | None,
-) -> tuple[ActionSet, Any]:
-    """Return the set that was asked for, and H if the file has one."""
-    if file is not None:
-        return _read(file)
+def _named_set(
+    l2: int | None, box: int | None, l1: int | None, lp: tuple[int, float] | None
+) -> ActionSet:
     if box is not None:
         dim = as_integer("dim", box, minimum=1)
-        return Box(np.zeros(dim), np.ones(dim)), None
+        return Box(np.zeros(dim), np.ones(dim))
     if l1 is not None:
-        return LpBall(l1, p=1.0), None
-    if lp is not None:
-        return LpBall(lp[0], p=lp[1]), None
-    return LpBall(_PAPERS_DIM if l2 is None else l2), None
+        return LpBall(l1, p=1.0)
+    return LpBall(DIM if l2 is None else l2) if lp is None else LpBall(lp[0], p=lp[1])
 
 
 def _read(file: Path) -> tuple[ActionSet, Any]:
+    """Return the set in a file, and H if the file has one."""
     data = read_problem(file)
     if "kind" in data:
         return ActionSet.from_dict(data), None
-    unknown = sorted(set(data) - set(_KEYS))
-    if unknown:
-        raise InvalidValueError(f"{file} has the unknown key {unknown[0]!r}; known: {_KEYS}.")
-    if "action_set" not in data:
-        raise InvalidValueError(
-            f"{file} lacks the key 'action_set'; see sparsebandits plan --help."
-        )
+    check_keys(file, data, PROBLEM_KEYS, needed=("action_set",))
     return ActionSet.from_dict(data["action_set"]), data.get("sparsity")
 
 
@@ -150,8 +135,8 @@ def _print(plan: Plan) -> None:
     facts.add_column(no_wrap=True)
     facts.add_column(justify="right", no_wrap=True)
     facts.add_column()
-    for name, value, remark in _facts(plan):
-        facts.add_row(name, value, remark)
+    for row in _facts(plan):
+        facts.add_row(*row)
     console.print(facts)
     console.print()
     console.print(_locks(plan))
@@ -163,28 +148,23 @@ def _print(plan: Plan) -> None:
 
 
 def _facts(plan: Plan) -> list[tuple[str, str, str]]:
-    drawn = f"10% {readable(plan.gap_low)}, 90% {readable(plan.gap_high)} of {plan.draws:,} draws"
+    low, high = readable(plan.gap_low), readable(plan.gap_high)
+    drawn = f"median; 10% {low}, 90% {high} of {plan.draws:,} draws"
     vacuous = " (says nothing)" if plan.regret_bound >= plan.largest_regret else ""
     rows = [
         ("exploration basis", plan.basis, f"lambda_0 {plan.lambda_0:.3g}, tr B {plan.trace:.3g}"),
         ("h_1", readable(plan.h_1), "2 sigma^2 tr B / lambda_0^2"),
         ("explorations in T", f"{plan.cycles:,}", f"cycles of {plan.dim} steps"),
         ("epsilon_c then", readable(plan.epsilon_c), "the paper's bound on the error of theta"),
-        (
-            "gap of theta*",
-            readable(plan.gap_median),
-            "as given" if plan.gap_is_given else f"median; {drawn}",
-        ),
+        ("gap of theta*", readable(plan.gap_median), "as given" if plan.gap_is_given else drawn),
         ("C_0", readable(plan.warmup_cycles), "cycles of warm-up by lemma:C_0"),
         ("regret bound at T", readable(plan.regret_bound), f"{plan.theorem}{vacuous}"),
         ("largest possible", readable(plan.largest_regret), "2 L_max |theta*| T"),
         ("only exploring", readable(plan.exploring_regret), "median regret if nothing is locked"),
     ]
     if plan.compact_bound != plan.regret_bound:
-        rows.insert(
-            7,
-            ("CompactAPSEEG's", readable(plan.compact_bound), "thm:regret_general_compact"),
-        )
+        compact = readable(plan.compact_bound)
+        rows.insert(7, ("CompactAPSEEG's", compact, "thm:regret_general_compact"))
     if plan.alpha is None or plan.gamma is None:
         rows.append(("gamma, alpha", "unknown", "no lower bound for this set"))
     else:

@@ -2,10 +2,17 @@
 
 import json
 import tomllib
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
+
+from sparsebandits.descriptions import nearest
 from sparsebandits.errors import InvalidValueError
+
+PROBLEM_KEYS = ("action_set", "theta", "sparsity", "method", "names")
+"""Of a problem for `solve`, whose set `plan` takes too."""
 
 
 def read_problem(path: Path) -> dict[str, Any]:
@@ -27,3 +34,16 @@ def read_problem(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InvalidValueError(f"{path} must hold a table of keys at the top level.")
     return data
+
+
+def check_keys(
+    path: Path, data: Mapping[str, Any], known: Collection[str], needed: Iterable[str]
+) -> None:
+    """Refuse a table with a key that is not known, or without one that is needed."""
+    for key in data:
+        if key not in known:
+            raise InvalidValueError(f"{path} has the unknown key {key!r}; {nearest(key, known)}")
+    for key in needed:
+        if key not in data:
+            command = click.get_current_context().command_path
+            raise InvalidValueError(f"{path} lacks the key {key!r}; see {command} --help.")

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsebandits.cli.output import progress_bars
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import TaskID
 
     from sparsebandits.paper.experiment import Size
     from sparsebandits.paper.report import Progress
@@ -90,20 +93,10 @@ def reproduce(
 @contextmanager
 def _progress(console: "Console") -> Iterator["Progress"]:
     """Give what shows the progress: a bar per experiment, or plain lines without a terminal."""
-    if console.is_terminal:
-        with _bars(console) as show:
-            yield show
-    else:
+    if not console.is_terminal:
         yield _lines(console)
-
-
-@contextmanager
-def _bars(console: "Console") -> Iterator["Progress"]:
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-
-    percent = TextColumn("{task.percentage:>3.0f}%")
-    columns = (TextColumn("{task.description:<18}"), BarColumn(), percent, TimeElapsedColumn())
-    with Progress(*columns, console=console) as bars:
+        return
+    with progress_bars(console, width=18) as bars:
         tasks: dict[str, TaskID] = {}
 
         def show(name: str, done: int, total: int) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparsebandits.cli.text_tables import open_console, print_table
+from sparsebandits.cli.output import json_option, open_console, print_table
 from sparsebandits.errors import SweepError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WIDTH = 80
     "--compare", nargs=2, metavar="A B", multiple=True, help="Regret of cell A minus that of B."
 )
 @click.option("--step", type=int, help="A recorded step.  [default: the last]")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@json_option
 @click.option("--out", type=click.Path(path_type=Path), help="Draw the curves: .svg, .png or .pdf.")
 def results(
     folder: Path,

@@ -9,11 +9,10 @@ import click
 import numpy as np
 
 from sparsebandits.action_sets import ACTION_SETS, ActionSet
-from sparsebandits.cli.problem_file import read_problem
+from sparsebandits.cli.output import json_option
+from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, read_problem
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles import ORACLES, Solution, sparse_argmax
-
-_KEYS = ("action_set", "theta", "sparsity", "method", "names")
 
 _EXAMPLE = f"""
 \b
@@ -33,27 +32,20 @@ A problem in TOML (JSON has the same keys):
 @click.option("--sparsity", "-H", type=int, help="At most this many non-zeros; overrides the file.")
 @click.option("--method", type=click.Choice(ORACLES), help="The oracle; overrides the file.")
 @click.option("--time-limit", type=float, help="Seconds after which 'exact' stops.")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@json_option
 def solve(
     file: Path, sparsity: int | None, method: str | None, time_limit: float | None, as_json: bool
 ) -> None:
     """Find the action with at most H non-zeros that earns most, and say how sure that is."""
     problem = read_problem(file)
-    unknown = sorted(set(problem) - set(_KEYS))
-    if unknown:
-        raise InvalidValueError(f"{file} has the unknown key {unknown[0]!r}; known: {_KEYS}.")
-    for key in ("action_set", "theta"):
-        if key not in problem:
-            raise InvalidValueError(
-                f"{file} lacks the key {key!r}; see sparsebandits solve --help."
-            )
-    wanted = sparsity if sparsity is not None else problem.get("sparsity")
-    if wanted is None:
+    check_keys(file, problem, PROBLEM_KEYS, needed=("action_set", "theta"))
+    at_most = problem.get("sparsity") if sparsity is None else sparsity
+    if at_most is None:
         raise InvalidValueError(f"{file} lacks the key 'sparsity'; add it or pass --sparsity H.")
     action_set = ActionSet.from_dict(problem["action_set"])
     names = _names(problem.get("names"), action_set)
     chosen = method or problem.get("method", "auto")
-    answer = sparse_argmax(action_set, problem["theta"], wanted, chosen, time_limit=time_limit)
+    answer = sparse_argmax(action_set, problem["theta"], at_most, chosen, time_limit=time_limit)
     if as_json:
         click.echo(json.dumps(_record(answer)))
     else:

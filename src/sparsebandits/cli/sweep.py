@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sparsebandits.cli.output import json_option
 from sparsebandits.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ A sweep in TOML (docs/sweeps.md has all keys):
     show_default=True,
     help="What a chunk should take.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@json_option
 def sweep(
     file: Path,
     workers: int,

@@ -125,7 +125,7 @@ class PeriodicAvailability(ActionSetSequence):
         return self._sets[step % len(self._sets)]
 
     def _parameters(self) -> dict[str, Any]:
-        masks = [[int(i) for i in np.flatnonzero(one.available)] for one in self._sets]
+        masks = [[int(i) for i in np.flatnonzero(X.available)] for X in self._sets]
         return {"action_set": self.base.to_dict(), "masks": masks}
 
     def __repr__(self) -> str:

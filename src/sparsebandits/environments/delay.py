@@ -1,7 +1,6 @@
 """How late rewards come."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,16 +28,11 @@ class UniformDelay(Described):
     longest: int
 
     def __post_init__(self) -> None:
-        longest = as_integer("longest", self.longest, minimum=0)
-        object.__setattr__(self, "longest", longest)
+        self._set_plain(longest=as_integer("longest", self.longest, minimum=0))
 
     def draw(self, rng: np.random.Generator, size: int) -> IntArray:
         """Draw the delays of the next steps, (size,)."""
         return np.asarray(rng.integers(0, self.longest + 1, size), dtype=np.intp)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `from_dict` reads it back."""
-        return {"kind": self.kind, "longest": self.longest}
 
 
 UniformDelay.kinds = {UniformDelay.kind: UniformDelay}

@@ -70,12 +70,13 @@ class Empirical(Noise):
         totals = np.cumsum(counts)
         shares = counts / totals[-1]
         centred = values - shares @ values
-        object.__setattr__(self, "values", tuple(values.tolist()))
-        if self.counts is not None:
-            object.__setattr__(self, "counts", tuple(int(count) for count in counts))
-        object.__setattr__(self, "sigma", math.sqrt(proxy_variance(centred, shares)))
-        object.__setattr__(self, "_centred", centred)
-        object.__setattr__(self, "_ladder", totals / totals[-1])
+        self._set_plain(
+            values=tuple(values.tolist()),
+            counts=None if self.counts is None else tuple(int(count) for count in counts),
+            sigma=math.sqrt(proxy_variance(centred, shares)),
+            _centred=centred,
+            _ladder=totals / totals[-1],
+        )
 
     @property
     def standard_deviation(self) -> float:
@@ -92,10 +93,9 @@ class Empirical(Noise):
             rows = np.searchsorted(self._ladder, piece, side="right")
             np.take(self._centred, rows, out=piece, mode="clip")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `from_dict` reads it back."""
+    def _parameters(self) -> dict[str, Any]:
         counts = None if self.counts is None else list(self.counts)
-        return {"kind": self.kind, "values": list(self.values), "counts": counts}
+        return {"values": list(self.values), "counts": counts}
 
     def __repr__(self) -> str:
         return f"Empirical({len(self.values)} values, sigma={self.sigma:.4g})"
@@ -143,16 +143,16 @@ def proxy_variance(centred: FloatArray, shares: FloatArray) -> float:
 
 def _cumulant(grid: FloatArray, unit: FloatArray, shares: FloatArray) -> FloatArray:
     """Return K at every point of the grid, without overflow or cancellation."""
-    found = np.empty_like(grid)
+    cumulant = np.empty_like(grid)
     for row, slope in enumerate(grid):
         exponents = slope * unit
         top = float(exponents.max())
         if top > _LARGEST_EXPONENT:
-            found[row] = top + math.log(float(shares @ np.exp(exponents - top)))
+            cumulant[row] = top + math.log(float(shares @ np.exp(exponents - top)))
         else:
             # The mean is 0, so x may be subtracted; what is left has no negative terms.
-            found[row] = math.log1p(float(shares @ (np.expm1(exponents) - exponents)))
-    return found
+            cumulant[row] = math.log1p(float(shares @ (np.expm1(exponents) - exponents)))
+    return cumulant
 
 
 def _largest_on_chords(grid: FloatArray, cumulant: FloatArray) -> float:

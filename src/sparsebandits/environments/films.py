@@ -96,10 +96,10 @@ def read_counts(content: bytes) -> dict[str, IntArray]:
     """Return what `film_counts` does, from the bytes of the extract, checked by their SHA-256."""
     # A checkout may have turned the line ends into those of Windows, which harms nothing.
     content = content.replace(b"\r\n", b"\n")
-    found = hashlib.sha256(content).hexdigest()
-    if found != FILMS_SHA256:
+    checksum = hashlib.sha256(content).hexdigest()
+    if checksum != FILMS_SHA256:
         raise InvalidValueError(
-            f"The extract of film scores is damaged: its SHA-256 is {found}, and {FILMS_SHA256} "
+            f"The extract of film scores is damaged: its SHA-256 is {checksum}, and {FILMS_SHA256} "
             "was expected; install sparsebandits again, or write data/films.csv with "
             "tools/extract_films.py."
         )

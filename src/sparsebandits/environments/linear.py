@@ -7,15 +7,22 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.descriptions import Described, as_fields
-from sparsebandits.environments.checks import as_generator
+from sparsebandits.descriptions import Described, as_fields, call_with
 from sparsebandits.environments.delay import UniformDelay
 from sparsebandits.environments.noise import Gaussian, Noise
 from sparsebandits.environments.parameters import ThetaSampler
 from sparsebandits.environments.sequences import ActionSetSequence, FixedSet, as_action_set
 from sparsebandits.environments.session import EnvironmentSession
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import FloatArray, as_array, as_integer, as_sparsity, describe
+from sparsebandits.validation import (
+    FloatArray,
+    as_array,
+    as_generator,
+    as_instance,
+    as_integer,
+    as_sparsity,
+    describe,
+)
 
 _PAPER_NOISE = Gaussian(0.5)
 
@@ -81,22 +88,19 @@ class LinearEnvironment:
         delay: UniformDelay | None = None,
     ) -> None:
         sequence = _as_sequence(action_set, action_sets)
-        given: object = noise
-        if not isinstance(given, Noise):
-            raise InvalidTypeError(
-                f"noise must be a noise such as Gaussian(0.5), got {describe(given)}."
-            )
-        late: object = delay
-        if late is not None and not isinstance(late, UniformDelay):
-            raise InvalidTypeError(
-                f"delay must be a delay such as UniformDelay(200), got {describe(late)}."
-            )
-        object.__setattr__(self, "action_set", sequence.base)
-        object.__setattr__(self, "action_sets", sequence)
-        object.__setattr__(self, "theta_star", _as_theta_star(theta_star, sequence.dim))
-        object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "names", _as_names(names, sequence.dim))
-        object.__setattr__(self, "delay", delay)
+        as_instance("noise", noise, Noise, "a noise such as Gaussian(0.5)")
+        if delay is not None:
+            as_instance("delay", delay, UniformDelay, "a delay such as UniformDelay(200)")
+        checked = {
+            "action_set": sequence.base,
+            "action_sets": sequence,
+            "theta_star": _as_theta_star(theta_star, sequence.dim),
+            "noise": noise,
+            "names": _as_names(names, sequence.dim),
+            "delay": delay,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def dim(self) -> int:
@@ -162,14 +166,7 @@ class LinearEnvironment:
                 fields[key] = family.from_dict(fields[key])
         if isinstance(fields.get("theta_star"), Mapping):
             fields["theta_star"] = ThetaSampler.from_dict(fields["theta_star"])
-        try:
-            return cls(**fields)
-        except TypeError as error:
-            if isinstance(error, InvalidTypeError):
-                raise
-            raise InvalidValueError(
-                f"An environment does not take the keys {sorted(fields)}: {error}."
-            ) from None
+        return call_with("An environment", cls, fields)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe description; `from_dict` reads it back."""
@@ -179,10 +176,10 @@ class LinearEnvironment:
             if self.action_sets.is_fixed
             else {"action_sets": self.action_sets.to_dict()}
         )
-        late = {} if self.delay is None else {"delay": self.delay.to_dict()}
+        delay = {} if self.delay is None else {"delay": self.delay.to_dict()}
         return {
             **sets,
-            **late,
+            **delay,
             "theta_star": theta.to_dict() if isinstance(theta, ThetaSampler) else theta.tolist(),
             "noise": self.noise.to_dict(),
             "names": None if self.names is None else list(self.names),
@@ -197,8 +194,8 @@ class LinearEnvironment:
     def __repr__(self) -> str:
         sets: object = self.action_set if self.action_sets.is_fixed else self.action_sets
         theta = self.theta_star if isinstance(self.theta_star, ThetaSampler) else "fixed"
-        late = "" if self.delay is None else f", delay={self.delay}"
-        return f"LinearEnvironment({sets!r}, theta_star={theta}, noise={self.noise}{late})"
+        delay = "" if self.delay is None else f", delay={self.delay}"
+        return f"LinearEnvironment({sets!r}, theta_star={theta}, noise={self.noise}{delay})"
 
 
 def _as_sequence(
@@ -206,17 +203,13 @@ def _as_sequence(
 ) -> ActionSetSequence:
     if action_sets is None and action_set is not None:
         return FixedSet(as_action_set("action_set", action_set))
-    given: object = action_sets
-    if action_set is not None or given is None:
+    if action_set is not None or action_sets is None:
         raise InvalidValueError(
             "Give exactly one of action_set (one set for all steps) and action_sets (a sequence), "
-            f"got action_set={describe(action_set)} and action_sets={describe(given)}."
+            f"got action_set={describe(action_set)} and action_sets={describe(action_sets)}."
         )
-    if not isinstance(given, ActionSetSequence):
-        raise InvalidTypeError(
-            f"action_sets must be a sequence such as Alternating([...]), got {describe(given)}."
-        )
-    return given
+    needed = "a sequence such as Alternating([...])"
+    return as_instance("action_sets", action_sets, ActionSetSequence, needed)
 
 
 def _as_theta_star(theta_star: Any, dim: int) -> FloatArray | ThetaSampler:

@@ -2,15 +2,14 @@
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sparsebandits.descriptions import Described
-from sparsebandits.environments.checks import as_generator, as_non_negative
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.validation import FloatArray, as_number, describe
+from sparsebandits.validation import FloatArray, as_generator, as_non_negative, as_number, describe
 
 
 @dataclass(frozen=True)
@@ -72,11 +71,6 @@ class Noise(Described):
         """Return what the draw is multiplied by for actions of shape (..., dim); shape (...)."""
         return np.ones(np.shape(actions)[:-1])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `from_dict` reads it back."""
-        arguments = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
-        return {"kind": self.kind, **arguments}
-
 
 @dataclass(frozen=True)
 class Gaussian(Noise):
@@ -98,11 +92,11 @@ class Gaussian(Noise):
     kind = "gaussian"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", as_non_negative("sigma", self.sigma))
+        self._set_plain(sigma=as_non_negative("sigma", self.sigma))
 
     @property
     def standard_deviation(self) -> float:
-        """Sigma itself."""
+        """Sigma itself, that of a draw before `scale_of`."""
         return self.sigma
 
     def _fill(self, rng: np.random.Generator, out: FloatArray) -> None:
@@ -129,8 +123,8 @@ class UniformNoise(Noise):
     half_width: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "half_width", as_non_negative("half_width", self.half_width))
-        object.__setattr__(self, "sigma", self.half_width)
+        half_width = as_non_negative("half_width", self.half_width)
+        self._set_plain(half_width=half_width, sigma=half_width)
 
     @property
     def standard_deviation(self) -> float:
@@ -160,8 +154,8 @@ class Rademacher(Noise):
     scale: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", as_non_negative("scale", self.scale))
-        object.__setattr__(self, "sigma", self.scale)
+        scale = as_non_negative("scale", self.scale)
+        self._set_plain(scale=scale, sigma=scale)
 
     @property
     def standard_deviation(self) -> float:
@@ -176,7 +170,7 @@ class Rademacher(Noise):
 
 
 @dataclass(frozen=True)
-class Heteroscedastic(Noise):
+class Heteroscedastic(Gaussian):
     """Gaussian noise that grows with the action: a bold action is heard less clearly.
 
     The standard deviation is sigma * (floor + (1 - floor) * min(1, ||x||_2 / norm_bound)). It never
@@ -205,24 +199,14 @@ class Heteroscedastic(Noise):
     floor: float = 0.25
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", as_non_negative("sigma", self.sigma))
+        super().__post_init__()
         bound = as_number("norm_bound", self.norm_bound, positive=True)
-        object.__setattr__(self, "norm_bound", bound)
         floor = as_number("floor", self.floor)
         if not 0 <= floor <= 1:
             raise InvalidValueError(
                 f"floor must lie in [0, 1], got {floor}; it is the share of sigma left at x = 0."
             )
-        object.__setattr__(self, "floor", floor)
-
-    @property
-    def standard_deviation(self) -> float:
-        """Sigma, that of a draw before `scale_of`."""
-        return self.sigma
-
-    def _fill(self, rng: np.random.Generator, out: FloatArray) -> None:
-        rng.standard_normal(out=out)
-        out *= self.sigma
+        self._set_plain(norm_bound=bound, floor=floor)
 
     def scale_of(self, actions: Any) -> FloatArray:
         """Return floor + (1 - floor) * min(1, ||x||_2 / norm_bound)."""
@@ -262,14 +246,13 @@ class StudentT(Noise):
     degrees: float = 3.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", math.inf)
-        object.__setattr__(self, "scale", as_number("scale", self.scale, positive=True))
+        scale = as_number("scale", self.scale, positive=True)
         degrees = as_number("degrees", self.degrees)
         if degrees <= 1:
             raise InvalidValueError(
                 f"degrees must be above 1, otherwise the noise has no mean, got {degrees}."
             )
-        object.__setattr__(self, "degrees", degrees)
+        self._set_plain(sigma=math.inf, scale=scale, degrees=degrees)
 
     @property
     def standard_deviation(self) -> float:

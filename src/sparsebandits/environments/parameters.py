@@ -1,15 +1,20 @@
 """theta*: samplers of the unknown parameter, which is drawn anew for each trial."""
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, asdict, dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
 from sparsebandits.descriptions import Described
-from sparsebandits.environments.checks import as_generator, as_non_negative
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import FloatArray, as_integer, as_number, as_sparsity
+from sparsebandits.validation import (
+    FloatArray,
+    as_generator,
+    as_integer,
+    as_non_negative,
+    as_number,
+    as_sparsity,
+)
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,8 @@ class ThetaSampler(Described):
         size = as_integer("dim", dim, minimum=1)
         return self._draw(as_generator(rng), size, as_sparsity(sparsity, size))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `from_dict` reads it back."""
-        return {"kind": self.kind, **asdict(self)}
+    def _set_positive(self, *names: str) -> None:
+        self._set_plain(**{x: as_number(x, getattr(self, x), positive=True) for x in names})
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class UniformCube(ThetaSampler):
     half_width: float = 1.0
 
     def __post_init__(self) -> None:
-        _set_positive(self, "half_width")
+        self._set_positive("half_width")
 
     def _draw(self, rng: np.random.Generator, dim: int, sparsity: int) -> FloatArray:
         return rng.uniform(-self.half_width, self.half_width, dim)
@@ -103,8 +107,9 @@ class StandardTheta(ThetaSampler):
     largest: float = 1.0
 
     def __post_init__(self) -> None:
-        _set_gap_and_level(self)
-        object.__setattr__(self, "largest", as_number("largest", self.largest))
+        self._set_positive("gap")
+        level = as_non_negative("level", self.level)
+        self._set_plain(level=level, largest=as_number("largest", self.largest))
         if self.largest <= self.level + self.gap:
             raise InvalidValueError(
                 f"largest must exceed level + gap = {self.level + self.gap:g} to separate the "
@@ -129,10 +134,8 @@ class AdversarialTheta(ThetaSampler):
 
     Parameters
     ----------
-    gap : float
-        Delta_min, the H-th minus the (H+1)-th largest abs(theta_i). With H = d there is no gap.
-    level : float
-        The (H+1)-th largest; 0 for exactly H non-zeros.
+    gap, level : float
+        As in `StandardTheta`.
     spread : float
         Below level, unless that is 0.
 
@@ -152,8 +155,9 @@ class AdversarialTheta(ThetaSampler):
     spread: float = 0.001
 
     def __post_init__(self) -> None:
-        _set_gap_and_level(self)
-        object.__setattr__(self, "spread", as_non_negative("spread", self.spread))
+        self._set_positive("gap")
+        level = as_non_negative("level", self.level)
+        self._set_plain(level=level, spread=as_non_negative("spread", self.spread))
         if 0 < self.level <= self.spread:
             raise InvalidValueError(
                 f"spread must be below level = {self.level:g}, so that nothing crosses 0, "
@@ -194,9 +198,9 @@ class SparseTheta(ThetaSampler):
     half_width: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nonzeros", as_integer("nonzeros", self.nonzeros, minimum=1))
-        object.__setattr__(self, "smallest", as_non_negative("smallest", self.smallest))
-        _set_positive(self, "half_width")
+        nonzeros = as_integer("nonzeros", self.nonzeros, minimum=1)
+        self._set_plain(nonzeros=nonzeros, smallest=as_non_negative("smallest", self.smallest))
+        self._set_positive("half_width")
         if self.smallest > self.half_width:
             raise InvalidValueError(
                 f"smallest must not exceed half_width = {self.half_width:g}, got {self.smallest:g}."
@@ -244,8 +248,7 @@ class GapTheta(ThetaSampler):
     half_width: float = 1.0
 
     def __post_init__(self) -> None:
-        _set_positive(self, "gap")
-        _set_positive(self, "half_width")
+        self._set_positive("gap", "half_width")
         if self.gap >= self.half_width:
             raise InvalidValueError(
                 f"gap must be below half_width = {self.half_width:g}, got {self.gap:g}."
@@ -266,15 +269,6 @@ class GapTheta(ThetaSampler):
         sizes[top] = np.minimum(upper + (sizes[top] - last) * stretch, self.half_width)
         sizes[rest] = sizes[rest] / first * lower if first > 0 else 0.0
         return np.copysign(sizes, theta)
-
-
-def _set_positive(sampler: ThetaSampler, name: str) -> None:
-    object.__setattr__(sampler, name, as_number(name, getattr(sampler, name), positive=True))
-
-
-def _set_gap_and_level(sampler: StandardTheta | AdversarialTheta) -> None:
-    _set_positive(sampler, "gap")
-    object.__setattr__(sampler, "level", as_non_negative("level", sampler.level))
 
 
 def _scattered(rng: np.random.Generator, sizes: FloatArray) -> FloatArray:

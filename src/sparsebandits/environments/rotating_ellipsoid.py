@@ -92,24 +92,13 @@ class RotatingEllipsoid(ActionSetSequence):
         return self.norm_bound
 
     def _parameters(self) -> dict[str, Any]:
-        pace: dict[str, Any] = (
-            {"angle_per_step": self.angle_per_step}
-            if self.period is None
-            else {"period": self.period}
-        )
-        return {
-            "matrix": self.matrix.tolist(),
-            **pace,
-            "planes": [list(plane) for plane in self.planes],
-        }
+        name = "angle_per_step" if self.period is None else "period"
+        planes = [list(plane) for plane in self.planes]
+        return {"matrix": self.matrix.tolist(), name: getattr(self, name), "planes": planes}
 
     def __repr__(self) -> str:
-        pace = (
-            f"angle_per_step={self.angle_per_step:g}"
-            if self.period is None
-            else f"period={self.period}"
-        )
-        return f"RotatingEllipsoid({self.base!r}, {pace})"
+        turn = f"period={self.period}" if self.period else f"angle_per_step={self.angle_per_step:g}"
+        return f"RotatingEllipsoid({self.base!r}, {turn})"
 
 
 def _as_planes(planes: Any, dim: int) -> tuple[tuple[int, int], ...]:

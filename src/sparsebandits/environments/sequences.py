@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.descriptions import Described, as_fields
 from sparsebandits.errors import CompositionError, InvalidTypeError
-from sparsebandits.validation import as_integer, describe
+from sparsebandits.validation import as_instance, as_integer, describe
 
 _KEPT = 64
 
@@ -82,10 +82,6 @@ class ActionSetSequence(Described):
             fields["sets"] = [ActionSet.from_dict(described) for described in fields["sets"]]
         return super().from_dict(fields)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe description; `from_dict` reads it back."""
-        return {"kind": self.kind, **self._parameters()}
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ActionSetSequence) and self.to_dict() == other.to_dict()
 
@@ -149,29 +145,29 @@ class Alternating(ActionSetSequence):
             raise InvalidTypeError(
                 f"sets must be a non-empty list of action sets, got {describe(given)}."
             )
-        self.sets = tuple(as_action_set(f"sets[{i}]", one) for i, one in enumerate(sets))
-        for i, one in enumerate(self.sets):
-            if one.dim != self.sets[0].dim:
+        self.sets = tuple(as_action_set(f"sets[{i}]", X) for i, X in enumerate(sets))
+        for i, X in enumerate(self.sets):
+            if X.dim != self.sets[0].dim:
                 raise CompositionError(
-                    f"sets must share one dim, got {self.sets[0].dim} in sets[0] and {one.dim} in "
+                    f"sets must share one dim, got {self.sets[0].dim} in sets[0] and {X.dim} in "
                     f"sets[{i}]; use restrict to switch coordinates off instead."
                 )
-        super().__init__(max(self.sets, key=lambda one: one.norm_bound))
+        super().__init__(max(self.sets, key=lambda X: X.norm_bound))
 
     def _at(self, step: int) -> ActionSet:
         return self.sets[step % len(self.sets)]
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the largest bound among the sets."""
-        return max(one.sparse_norm_bound(sparsity) for one in self.sets)
+        return max(X.sparse_norm_bound(sparsity) for X in self.sets)
 
     @property
     def is_strongly_convex(self) -> bool:
         """Whether every set of the list is."""
-        return all(one.is_strongly_convex for one in self.sets)
+        return all(X.is_strongly_convex for X in self.sets)
 
     def _parameters(self) -> dict[str, Any]:
-        return {"sets": [one.to_dict() for one in self.sets]}
+        return {"sets": [X.to_dict() for X in self.sets]}
 
     def __repr__(self) -> str:
         return f"Alternating({len(self.sets)} sets, dim={self.dim})"
@@ -185,20 +181,14 @@ class Recent:
 
     def get(self, key: Hashable, build: Callable[[], ActionSet]) -> ActionSet:
         """Return the set under `key`, built if it is not among those kept."""
-        found = self._kept.pop(key, None)
-        if found is None:
-            found = build()
+        kept = self._kept.pop(key, None)
         # Put back at the end: the first of the table is the one not asked for the longest.
-        self._kept[key] = found
+        current = self._kept[key] = build() if kept is None else kept
         if len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
-        return found
+        return current
 
 
-def as_action_set(name: str, value: Any) -> ActionSet:
+def as_action_set(name: str, value: ActionSet) -> ActionSet:
     """Return `value`, checked to be an action set."""
-    if not isinstance(value, ActionSet):
-        raise InvalidTypeError(
-            f"{name} must be an action set such as LpBall(dim=20), got {describe(value)}."
-        )
-    return value
+    return as_instance(name, value, ActionSet, "an action set such as LpBall(dim=20)")

@@ -44,7 +44,7 @@ class EnvironmentSession:
         self.__action_sets = action_sets
         self.__noise = noise
         self.__rng = rng
-        self.__mean = _expected_reward(theta)
+        self.__mean: Callable[[FloatArray], float] = lambda x: float(theta @ x)
 
     @property
     def dim(self) -> int:
@@ -95,10 +95,3 @@ class EnvironmentSession:
         return (
             f"EnvironmentSession({self.action_set!r}, sparsity={self.sparsity}, step={self.step})"
         )
-
-
-def _expected_reward(theta: FloatArray) -> Callable[[FloatArray], float]:
-    def mean(x: FloatArray) -> float:
-        return float(theta @ x)
-
-    return mean

@@ -1,7 +1,5 @@
 """The tables of noises, parameters and sequences: what contracts, command line and files read."""
 
-from collections.abc import Callable
-
 from sparsebandits.environments.availability import PeriodicAvailability, RandomAvailability
 from sparsebandits.environments.empirical import Empirical
 from sparsebandits.environments.noise import (
@@ -24,28 +22,24 @@ from sparsebandits.environments.rotating_ellipsoid import RotatingEllipsoid
 from sparsebandits.environments.sequences import ActionSetSequence, Alternating, FixedSet
 
 NOISES: dict[str, type[Noise]] = {
-    Gaussian.kind: Gaussian,
-    UniformNoise.kind: UniformNoise,
-    Rademacher.kind: Rademacher,
-    Heteroscedastic.kind: Heteroscedastic,
-    StudentT.kind: StudentT,
-    Empirical.kind: Empirical,
+    noise.kind: noise
+    for noise in (Gaussian, UniformNoise, Rademacher, Heteroscedastic, StudentT, Empirical)
 }
 
 PARAMETERS: dict[str, type[ThetaSampler]] = {
-    UniformCube.kind: UniformCube,
-    StandardTheta.kind: StandardTheta,
-    AdversarialTheta.kind: AdversarialTheta,
-    SparseTheta.kind: SparseTheta,
-    GapTheta.kind: GapTheta,
+    sampler.kind: sampler
+    for sampler in (UniformCube, StandardTheta, AdversarialTheta, SparseTheta, GapTheta)
 }
 
-SEQUENCES: dict[str, Callable[..., ActionSetSequence]] = {
-    FixedSet.kind: FixedSet,
-    RandomAvailability.kind: RandomAvailability,
-    PeriodicAvailability.kind: PeriodicAvailability,
-    RotatingEllipsoid.kind: RotatingEllipsoid,
-    Alternating.kind: Alternating,
+SEQUENCES: dict[str, type[ActionSetSequence]] = {
+    sequence.kind: sequence
+    for sequence in (
+        FixedSet,
+        RandomAvailability,
+        PeriodicAvailability,
+        RotatingEllipsoid,
+        Alternating,
+    )
 }
 
 Noise.kinds = NOISES

@@ -2,11 +2,7 @@
 
 from sparsebandits.estimation.arms import ArmLanes
 from sparsebandits.estimation.bound import ConfidenceBound
-from sparsebandits.estimation.confidence import (
-    CONFIDENCE,
-    confidence_from_dict,
-    make_confidence,
-)
+from sparsebandits.estimation.confidence import CONFIDENCE, make_confidence
 from sparsebandits.estimation.coordinate import (
     CoordinateBound,
     MixtureBound,
@@ -16,12 +12,7 @@ from sparsebandits.estimation.coordinate import (
 )
 from sparsebandits.estimation.gram import GramLanes
 from sparsebandits.estimation.lock_times import cycles_to_lock, warmup_cycles
-from sparsebandits.estimation.noise_scale import (
-    as_sigma,
-    pooled_sigma,
-    sigma_upper,
-    split_delta,
-)
+from sparsebandits.estimation.noise_scale import as_sigma, pooled_sigma, sigma_upper, split_delta
 from sparsebandits.estimation.paper_bound import PaperBound
 from sparsebandits.estimation.ridge import RidgeLanes
 from sparsebandits.estimation.support_bound import SupportBound
@@ -40,7 +31,6 @@ __all__ = [
     "SupportBound",
     "UnionBound",
     "as_sigma",
-    "confidence_from_dict",
     "cycles_to_lock",
     "make_confidence",
     "pooled_sigma",

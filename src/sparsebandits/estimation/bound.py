@@ -1,15 +1,13 @@
 """What every anytime confidence bound offers, whatever inequality it rests on."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebandits.errors import InvalidTypeError
-from sparsebandits.estimation.checks import as_delta
 from sparsebandits.exploration import Basis
-from sparsebandits.validation import FloatArray, describe
+from sparsebandits.validation import FloatArray, as_delta, as_instance
 
 
 @dataclass(frozen=True)
@@ -41,13 +39,10 @@ class ConfidenceBound(ABC):
     delta: float
 
     name: ClassVar[str]
-    """The name of the bound in `CONFIDENCE` and in files."""
+    """The name of the bound in `CONFIDENCE`."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.basis, Basis):
-            raise InvalidTypeError(
-                f"basis must be a Basis, got {describe(self.basis)}; make one with make_basis."
-            )
+        as_instance("basis", self.basis, Basis, "a Basis such as make_basis makes")
         object.__setattr__(self, "delta", as_delta(self.delta))
 
     @abstractmethod
@@ -83,11 +78,6 @@ class ConfidenceBound(ABC):
     @abstractmethod
     def coordinate_radius(self, cycle: Any) -> FloatArray:
         """Half-widths of confidence intervals for all theta_i, (..., dim)."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the basis, JSON-safe; `confidence_from_dict` reads it back."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "basis"}
-        return {"name": self.name, **own}
 
 
 def column(widths: FloatArray) -> FloatArray:

@@ -1,12 +1,9 @@
-"""The table of confidence bounds, and how one is made from a name, a class or a file."""
+"""The table of confidence bounds, and how one is made from a name or a class."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from sparsebandits.descriptions import as_fields
-from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidTypeError
 from sparsebandits.estimation.bound import ConfidenceBound
-from sparsebandits.estimation.checks import as_delta
 from sparsebandits.estimation.coordinate import (
     MixtureBound,
     PairwiseBound,
@@ -16,7 +13,7 @@ from sparsebandits.estimation.coordinate import (
 from sparsebandits.estimation.paper_bound import PaperBound
 from sparsebandits.estimation.support_bound import SupportBound
 from sparsebandits.exploration import Basis
-from sparsebandits.validation import as_choice, describe
+from sparsebandits.validation import as_choice, as_delta, describe
 
 CONFIDENCE: dict[str, type[ConfidenceBound]] = {
     bound.name: bound
@@ -59,7 +56,7 @@ def make_confidence(confidence: Any, basis: Basis, delta: float) -> ConfidenceBo
             f"confidence must be a name, a ConfidenceBound or a class of them, "
             f"got {describe(confidence)}."
         )
-    return _known(confidence)(basis, delta)
+    return CONFIDENCE[as_choice("confidence", confidence, CONFIDENCE)](basis, delta)
 
 
 def _check_fit(bound: ConfidenceBound, basis: Basis, delta: float) -> None:
@@ -73,30 +70,3 @@ def _check_fit(bound: ConfidenceBound, basis: Basis, delta: float) -> None:
             f"The confidence bound was built with delta = {bound.delta} and is used with delta = "
             f"{delta}; give both the same, or pass its name."
         )
-
-
-def _known(name: Any) -> type[ConfidenceBound]:
-    return CONFIDENCE[as_choice("confidence", name, CONFIDENCE)]
-
-
-def confidence_from_dict(data: Mapping[str, Any], basis: Basis) -> ConfidenceBound:
-    """Build the bound that `ConfidenceBound.to_dict` described, for the given basis.
-
-    Examples
-    --------
-    >>> from sparsebandits.estimation import confidence_from_dict
-    >>> from sparsebandits.exploration import DiagonalBasis
-    >>> data = {"name": "mixture", "delta": 0.05, "best_cycle": 1000}
-    >>> confidence_from_dict(data, DiagonalBasis([1.0, 2.0])).to_dict() == data
-    True
-    """
-    parameters = as_fields("A bound", data)
-    bound = _known(parameters.pop("name", None))
-    try:
-        return bound(basis, **parameters)
-    except TypeError as error:
-        if isinstance(error, InvalidTypeError):
-            raise
-        raise InvalidValueError(
-            f"{bound.name!r} does not take the keys {sorted(parameters)}: {error}."
-        ) from None

@@ -10,9 +10,8 @@ import numpy as np
 
 from sparsebandits.estimation.anytime import best_rho, mixture_width, stitched_width, union_width
 from sparsebandits.estimation.bound import ConfidenceBound, column
-from sparsebandits.estimation.checks import as_cycles, as_weights
 from sparsebandits.estimation.contrasts import largest_contrast_variance, sum_of_two_largest
-from sparsebandits.validation import FloatArray, as_integer, as_sparsity
+from sparsebandits.validation import FloatArray, as_cycles, as_integer, as_sparsity, as_weights
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,8 @@ class GramLanes:
         dim = self.moments.shape[1] - 1
         waiting = ~self.known[lanes] & (self.counts[lanes] >= dim)
         if waiting.any():
-            found = np.arange(self.counts.size)[lanes][waiting]
-            self.known[found] = are_invertible(self.gram(found))
+            spanned = np.arange(self.counts.size)[lanes][waiting]
+            self.known[spanned] = are_invertible(self.gram(spanned))
 
     # ------------------------------------------------------------------ the sums
 

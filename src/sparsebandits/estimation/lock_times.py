@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation.checks import as_delta, as_non_negative
-from sparsebandits.validation import FloatArray, as_integer, as_number
+from sparsebandits.validation import FloatArray, as_delta, as_integer, as_non_negative, as_number
 
 _SCANNED = 64
 _LAST = 10**12
@@ -45,17 +44,16 @@ def cycles_to_lock(
     paper 11264.0
     pairwise 124.0
     """
-    wanted = as_number("gap", gap, allow_infinite=True)
+    gap = as_number("gap", gap, allow_infinite=True)
     factor = as_non_negative("sigma", sigma, allow_infinite=True)
     factor *= as_non_negative("scale", scale)
     if math.isnan(factor):
         raise InvalidValueError("sigma is infinite and scale is 0: their product means nothing.")
-
-    if wanted == math.inf:
+    if gap == math.inf:
         return 1.0
 
     def passes(cycle: Any) -> Any:
-        return wanted > factor * threshold(cycle)
+        return gap > factor * threshold(cycle)
 
     # ln(c^2 ...) / c may rise at first when delta is large, so the beginning is scanned.
     early = np.flatnonzero(passes(np.arange(1, _SCANNED + 1)))

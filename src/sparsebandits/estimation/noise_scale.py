@@ -7,8 +7,14 @@ import numpy as np
 import scipy.special
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation.checks import as_delta, as_non_negative
-from sparsebandits.validation import FloatArray, as_floats, as_integers, describe
+from sparsebandits.validation import (
+    FloatArray,
+    as_delta,
+    as_floats,
+    as_integers,
+    as_non_negative,
+    describe,
+)
 
 ESTIMATE = "estimate"
 
@@ -72,10 +78,8 @@ def sigma_upper(squares: Any, nu: Any, delta: float, look: Any = None) -> FloatA
 
     Parameters
     ----------
-    squares : float or array
-        Sums of squared deviations within the actions.
-    nu : int or array of int
-        Degrees of freedom; at nu = 0 the bound is inf.
+    squares, nu
+        As in `pooled_sigma`; at nu = 0 the bound is inf.
     delta : float
         See `split_delta`.
     look : int or array of int, optional
@@ -89,7 +93,7 @@ def sigma_upper(squares: Any, nu: Any, delta: float, look: Any = None) -> FloatA
     array([  inf, 0.728, 0.523])
     """
     sums, freedom = _as_squares(squares, nu)
-    number = freedom if look is None else _as_counts("look", look)
+    number = freedom if look is None else as_integers("look", look, minimum=0)
     level = 6 * as_delta(delta) / (math.pi * np.maximum(number, 1.0)) ** 2
     # gammaincinv keeps its precision at tiny levels, where 1 - level would be rounded to 1.
     quantile = 2 * scipy.special.gammaincinv(np.maximum(freedom, 1.0) / 2, level)
@@ -109,8 +113,4 @@ def _as_squares(squares: Any, nu: Any) -> tuple[FloatArray, FloatArray]:
         raise InvalidValueError(
             f"squares must be finite and non-negative, got {describe(squares)}."
         )
-    return sums, _as_counts("nu", nu)
-
-
-def _as_counts(name: str, value: Any) -> FloatArray:
-    return as_integers(name, value, minimum=0).astype(np.float64)
+    return sums, as_integers("nu", nu, minimum=0).astype(np.float64)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.estimation.bound import ConfidenceBound, column
-from sparsebandits.estimation.checks import as_cycles, as_weights
 from sparsebandits.estimation.contrasts import sum_of_two_largest
-from sparsebandits.validation import FloatArray, as_sparsity
+from sparsebandits.validation import FloatArray, as_cycles, as_sparsity, as_weights
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ import numpy as np
 
 from sparsebandits.estimation.anytime import best_rho, mixture_width
 from sparsebandits.estimation.bound import column
-from sparsebandits.estimation.checks import as_cycles, as_weights
 from sparsebandits.estimation.contrasts import sum_of_two_largest
 from sparsebandits.estimation.coordinate import MixtureBound
-from sparsebandits.validation import FloatArray, as_sparsity
+from sparsebandits.validation import FloatArray, as_cycles, as_sparsity, as_weights
 
 
 @dataclass(frozen=True)
@@ -50,10 +49,9 @@ class SupportBound(MixtureBound):
 
     def radius(self, cycle: Any, size: int) -> FloatArray:
         """Return the smallest bound for supports of at most `size` coordinates."""
-        wanted, dim = as_sparsity(size, self.basis.dim), self.basis.dim
-        c = as_cycles(cycle)
-        by_coordinate = super().radius(cycle, wanted)
-        whole = np.minimum(self._whole(c, wanted), self._whole(c, dim))
+        by_coordinate = super().radius(cycle, size)
+        c, dim = as_cycles(cycle), self.basis.dim
+        whole = np.minimum(self._whole(c, as_sparsity(size, dim)), self._whole(c, dim))
         return np.asarray(np.minimum(by_coordinate, whole))
 
     def _whole(self, cycle: FloatArray, size: int) -> FloatArray:

@@ -12,22 +12,19 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.descriptions import Described
-from sparsebandits.errors import (
-    CompositionError,
-    InvalidTypeError,
-    InvalidValueError,
-)
-from sparsebandits.estimation.checks import LARGEST_REWARD, as_reward
+from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.rule import EXPLOIT, Rule
 from sparsebandits.policies.saved_state import Played, read_body, read_decisions, sealed
 from sparsebandits.validation import (
+    LARGEST_REWARD,
     FloatArray,
     Support,
     as_array,
     as_integer,
     as_number,
+    as_reward,
     as_sparsity,
     as_theta,
     brief_repr,
@@ -89,11 +86,6 @@ class Policy(Described):
             )
         self._set_plain(sparsity=as_sparsity(self.sparsity, self.action_set.dim))
         self.check_set(self.action_set)
-
-    def _set_plain(self, **values: Any) -> None:
-        """Replace parameters by what they were checked to be: NumPy's would not survive JSON."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
 
     @property
     def sparse_oracle(self) -> SparseOracle:

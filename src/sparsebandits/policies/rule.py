@@ -13,10 +13,9 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import GramLanes
-from sparsebandits.estimation.checks import LARGEST_REWARD
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
+from sparsebandits.validation import LARGEST_REWARD, BoolArray, FloatArray, IntArray, describe
 
 Draw = Callable[[np.random.Generator, FloatArray], None]
 

@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.estimation.checks import LARGEST_REWARD
 from sparsebandits.policies.rule import EXPLOIT
-from sparsebandits.validation import FloatArray, IntArray, as_array, as_integer, describe
+from sparsebandits.validation import (
+    LARGEST_REWARD,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_integer,
+    describe,
+)
 
 STATE_VERSION = 2
 

@@ -9,13 +9,12 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.estimation import make_confidence
-from sparsebandits.estimation.checks import as_delta, as_non_negative
 from sparsebandits.exploration import DiagonalBasis
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.gap_test import GapTest
 from sparsebandits.policies.phased import CyclePolicy
 from sparsebandits.policies.schedules import Schedule, make_schedule
-from sparsebandits.validation import as_number
+from sparsebandits.validation import as_delta, as_non_negative, as_number
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,12 +3,19 @@
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.errors import InvalidTypeError
-from sparsebandits.testing.contract import Promise, close, examine, same_bits
+from sparsebandits.testing.contract import (
+    ROUNDS,
+    Promise,
+    SetExam,
+    SparseProblem,
+    close,
+    draw,
+    examine,
+    same_bits,
+)
 from sparsebandits.testing.identity import IDENTITY_PROMISES
 from sparsebandits.testing.oracles import ORACLE_PROMISES
-from sparsebandits.testing.sparse_problem import ROUNDS, Exam, SparseProblem, draw
-from sparsebandits.validation import FloatArray, as_integer, as_sparsity, describe
+from sparsebandits.validation import FloatArray, as_instance, as_integer, as_sparsity
 
 _SCALES = [2.0**power for power in (-996, -531, -100, 100, 512, 990)]
 """About 1e-300 to 1e298: to scale by a power of two is exact."""
@@ -57,18 +64,14 @@ def check_action_set(action_set: ActionSet, *, sparsity: int | None = None, seed
     ...     print(error.promise)
     The best response attains the value, and nothing on the support is better.
     """
-    if not isinstance(action_set, ActionSet):
-        raise InvalidTypeError(
-            f"action_set must be an action set such as sb.LpBall(dim=4), got "
-            f"{describe(action_set)}."
-        )
+    as_instance("action_set", action_set, ActionSet, "an action set such as sb.LpBall(dim=4)")
     chosen = (action_set.dim + 1) // 2 if sparsity is None else sparsity
     problem = SparseProblem(action_set, as_sparsity(chosen, action_set.dim))
     number = as_integer("seed", seed, minimum=0)
     examine(problem, _PROMISES | IDENTITY_PROMISES | ORACLE_PROMISES, number)
 
 
-def _bounds(exam: Exam) -> None:
+def _bounds(exam: SetExam) -> None:
     X = exam.part.action_set
     bounds = [X.sparse_norm_bound(k) for k in range(1, X.dim + 1)]
     exam.require(np.isfinite(bounds).all() and min(bounds) >= 0, "a bound", bounds=bounds)
@@ -82,7 +85,7 @@ def _bounds(exam: Exam) -> None:
         exam.require(within, f"length {longest}", theta=theta, support=support, bounds=bounds)
 
 
-def _feasible(exam: Exam) -> None:
+def _feasible(exam: SetExam) -> None:
     X = exam.part.action_set
     exam.require(X.contains(np.zeros(X.dim)), "0 is not contained")
     for theta, support in [(np.ones(X.dim), []), *(draw(exam) for _ in range(ROUNDS))]:
@@ -103,7 +106,7 @@ def _reached(X: ActionSet, directions: FloatArray) -> FloatArray:
     return np.asarray(inside[:, None] * directions)
 
 
-def _optimal(exam: Exam) -> None:
+def _optimal(exam: SetExam) -> None:
     # The others: best responses to other thetas, and the ends of rays that `contains` alone finds.
     X = exam.part.action_set
     for theta, support in (draw(exam) for _ in range(ROUNDS)):
@@ -123,7 +126,7 @@ def _optimal(exam: Exam) -> None:
             exam.require(worse, f"{theta @ action} is earned by {action.tolist()}", **shown)
 
 
-def _shape(exam: Exam) -> None:
+def _shape(exam: SetExam) -> None:
     X = exam.part.action_set
     for _ in range(ROUNDS):
         (first, support), (second, _) = draw(exam), draw(exam)
@@ -142,7 +145,7 @@ def _shape(exam: Exam) -> None:
         exam.require(h[0] <= larger + 1e-9 * unit, f"{larger} with one more", **shown)
 
 
-def _rows(exam: Exam) -> None:
+def _rows(exam: SetExam) -> None:
     X = exam.part.action_set
     theta = np.array([draw(exam)[0] for _ in range(6)]).reshape(2, 3, X.dim)
     support = draw(exam)[1]
@@ -166,7 +169,7 @@ def _rows(exam: Exam) -> None:
         exam.require(agrees, "respond_on is not best_response", theta=rows[row], support=own)
 
 
-def _restriction(exam: Exam) -> None:
+def _restriction(exam: SetExam) -> None:
     X = exam.part.action_set
     usable = np.flatnonzero(X.available)
     lower, upper = (np.array(reach) for reach in X.axis_reach())
@@ -190,7 +193,7 @@ def _restriction(exam: Exam) -> None:
     exam.refuses(lambda: X.restrict([]), "a set without coordinates")
 
 
-def _axes(exam: Exam) -> None:
+def _axes(exam: SetExam) -> None:
     X = exam.part.action_set
     lower, upper = X.axis_reach()
     exam.require(lower.shape == upper.shape == (X.dim,), "its shape", lower=lower, upper=upper)
@@ -203,7 +206,7 @@ def _axes(exam: Exam) -> None:
             exam.require(within, f"contains on axis {k}", lower=lower, upper=upper)
 
 
-def _units(exam: Exam) -> None:
+def _units(exam: SetExam) -> None:
     X = exam.part.action_set
     theta = exam.rng.uniform(-1, 1, (ROUNDS, X.dim))
     support = draw(exam)[1]

@@ -2,13 +2,19 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import SparseBanditsError
+from sparsebandits.policies import Policy
+from sparsebandits.validation import FloatArray
 
 Part = TypeVar("Part")
+
+ROUNDS = 6
+"""Random thetas and supports per promise."""
 
 
 class ContractError(SparseBanditsError, AssertionError):
@@ -66,6 +72,17 @@ class Examination(Generic[Part]):
 Promise = Callable[[Examination[Part]], None]
 
 
+class SparseProblem(NamedTuple):
+    """A set X and the H that its oracles are examined with."""
+
+    action_set: ActionSet
+    sparsity: int
+
+
+SetExam = Examination[SparseProblem]
+PolicyExam = Examination[Policy]
+
+
 def examine(part: Part, promises: Mapping[str, Promise[Part]], seed: int) -> None:
     """Hold a part to every promise in turn, each with random numbers of its own."""
     for text, promise in promises.items():
@@ -76,6 +93,13 @@ def examine(part: Part, promises: Mapping[str, Promise[Part]], seed: int) -> Non
         except Exception as error:
             shown = f"it raised {type(error).__name__}: {error} (seed={seed}; {part!r})."
             raise ContractError(text, shown) from error
+
+
+def draw(exam: SetExam) -> tuple[FloatArray, list[int]]:
+    """Return a theta, some entries 0 or small, and a support."""
+    dim = exam.part.action_set.dim
+    theta = exam.rng.standard_normal(dim) * exam.rng.choice([0.0, 1e-3, 1.0, 1.0], dim)
+    return theta, np.flatnonzero(exam.rng.random(dim) < 0.6).tolist()
 
 
 def close(first: Any, second: Any, size: Any, relative: float = 1e-9) -> bool:

@@ -7,11 +7,17 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.testing.contract import Promise, same_bits, through_json
-from sparsebandits.testing.sparse_problem import Exam, SparseProblem, draw
+from sparsebandits.testing.contract import (
+    Promise,
+    SetExam,
+    SparseProblem,
+    draw,
+    same_bits,
+    through_json,
+)
 
 
-def _samples(exam: Exam) -> None:
+def _samples(exam: SetExam) -> None:
     X, sparsity = exam.part
     drawn = np.array([X.sample(exam.rng, sparsity) for _ in range(20)])
     again = np.random.default_rng(exam.seed)
@@ -24,7 +30,7 @@ def _samples(exam: Exam) -> None:
     exam.require(many, "they are all alike", sample=drawn[0])
 
 
-def _copies(exam: Exam) -> None:
+def _copies(exam: SetExam) -> None:
     whole = exam.part.action_set
     for X in (whole, whole.restrict([int(np.flatnonzero(whole.available)[-1])])):
         saved, theta = through_json(X.to_dict()), draw(exam)[0]
@@ -37,7 +43,7 @@ def _copies(exam: Exam) -> None:
             exam.require(same, "the responses differ", theta=theta, saved=saved)
 
 
-def _immutable(exam: Exam) -> None:
+def _immutable(exam: SetExam) -> None:
     X = exam.part.action_set
     theta, support = draw(exam)
     for name in [name for name in vars(X) if not name.startswith("_")]:
@@ -53,7 +59,7 @@ def _immutable(exam: Exam) -> None:
     exam.require(same, "it answers otherwise once its answers were written to", theta=theta)
 
 
-def _edges(exam: Exam) -> None:
+def _edges(exam: SetExam) -> None:
     X = exam.part.action_set
     good = np.ones(X.dim)
     thetas: list[Any] = [np.ones(X.dim + 1), np.full(X.dim, np.nan), np.full(X.dim, np.inf), "abc"]

@@ -8,15 +8,13 @@ from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
 from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.policies.rule import Rule
 from sparsebandits.simulation import simulate
-from sparsebandits.testing.contract import Examination, Promise, same_bits
+from sparsebandits.testing.contract import PolicyExam, Promise, same_bits
 from sparsebandits.validation import FloatArray
 
 _STEPS = 30
 _LANES = 3
 _AHEAD = 16
 """Rows of random numbers that are drawn ahead for each lane."""
-
-Exam = Examination[Policy]
 
 
 class _Waiting:
@@ -48,7 +46,7 @@ class _Waiting:
             self._learners[lane].tell(decision, reward)
 
 
-def _side_by_side(exam: Exam) -> None:
+def _side_by_side(exam: PolicyExam) -> None:
     policy, X = exam.part, exam.part.action_set
     seeds = range(exam.seed, exam.seed + _LANES)
     learners = [policy.start(seed) for seed in seeds]
@@ -57,8 +55,8 @@ def _side_by_side(exam: Exam) -> None:
     theta = exam.rng.uniform(-1, 1, (_LANES, X.dim))
     handed_out: list[tuple[FloatArray, FloatArray]] = []
     for step in range(1, _STEPS + 1):
-        one = [int(exam.rng.choice(np.flatnonzero(X.available)))]
-        current = X.restrict(one) if step % 7 == 0 else X
+        alone = [int(exam.rng.choice(np.flatnonzero(X.available)))]
+        current = X.restrict(alone) if step % 7 == 0 else X
         actions = rule.choose(current)
         handed_out.append((actions, actions.copy()))
         for lane, learner in enumerate(learners):
@@ -79,7 +77,7 @@ def _side_by_side(exam: Exam) -> None:
     exam.require(kept, "actions that were handed out were written to later")
 
 
-def _trials(exam: Exam) -> None:
+def _trials(exam: PolicyExam) -> None:
     policy = exam.part
     world = LinearEnvironment(
         action_set=policy.action_set, theta_star=UniformCube(), noise=Gaussian(0.1)

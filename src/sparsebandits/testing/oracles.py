@@ -10,8 +10,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.oracles import ORACLES, sparse_argmax, sparse_argmax_batch
-from sparsebandits.testing.contract import Promise, close
-from sparsebandits.testing.sparse_problem import ROUNDS, Exam, SparseProblem, draw
+from sparsebandits.testing.contract import ROUNDS, Promise, SetExam, SparseProblem, close, draw
 from sparsebandits.validation import FloatArray
 
 _FEW = 300
@@ -22,7 +21,7 @@ def _usable(X: ActionSet) -> list[int]:
     return [int(i) for i in np.flatnonzero(X.available)]
 
 
-def _applying(exam: Exam) -> list[str]:
+def _applying(exam: SetExam) -> list[str]:
     """Return the oracles that take this set; one that does not says so."""
     X, sparsity = exam.part
     applying = []
@@ -35,7 +34,7 @@ def _applying(exam: Exam) -> list[str]:
     return applying
 
 
-def _instances(exam: Exam) -> Iterator[tuple[ActionSet, FloatArray]]:
+def _instances(exam: SetExam) -> Iterator[tuple[ActionSet, FloatArray]]:
     """Yield thetas with the whole set, and with a part of it."""
     X = exam.part.action_set
     for number in range(ROUNDS):
@@ -53,7 +52,7 @@ def _best_value(X: ActionSet, theta: FloatArray, sparsity: int) -> float | None:
     return max(float(X.value(theta, support)) for support in combinations(usable, size))
 
 
-def _honest(exam: Exam) -> None:
+def _honest(exam: SetExam) -> None:
     sparsity, methods = exam.part.sparsity, _applying(exam)
     for X, theta in _instances(exam):
         best = _best_value(X, theta, sparsity)
@@ -102,7 +101,7 @@ def _picks(
     return picks, gaps
 
 
-def _greedy(exam: Exam) -> None:
+def _greedy(exam: SetExam) -> None:
     sparsity = exam.part.sparsity
     for X, theta in _instances(exam):
         unit = float(X.norm_bound * np.linalg.norm(theta))
@@ -124,7 +123,7 @@ def _greedy(exam: Exam) -> None:
         exam.require(near, f"the gap is {expected}", **shown)
 
 
-def _batches(exam: Exam) -> None:
+def _batches(exam: SetExam) -> None:
     X, sparsity = exam.part
     theta = exam.rng.uniform(-1, 1, (2, 2, X.dim))
     for method in _applying(exam):
@@ -143,7 +142,7 @@ def _batches(exam: Exam) -> None:
             exam.require(equal, f"row {place}", method=method, theta=theta, alone=alone)
 
 
-def _reductions(exam: Exam) -> None:
+def _reductions(exam: SetExam) -> None:
     X = exam.part.action_set
     for theta in (draw(exam)[0] for _ in range(ROUNDS)):
         solution = sparse_argmax(X, theta, X.dim, "exact")

@@ -7,22 +7,19 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.errors import InvalidTypeError
 from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.testing.contract import (
-    Examination,
+    PolicyExam,
     Promise,
     examine,
     same_bits,
     through_json,
 )
 from sparsebandits.testing.lanes import LANE_PROMISES
-from sparsebandits.validation import FloatArray, as_integer, describe
+from sparsebandits.validation import FloatArray, as_instance, as_integer
 
 _STEPS = 42
 """Decisions per promise: some cycles of a policy with few coordinates."""
-
-Exam = Examination[Policy]
 
 
 def check_policy(policy: Policy, *, seed: int = 0) -> None:
@@ -54,10 +51,7 @@ def check_policy(policy: Policy, *, seed: int = 0) -> None:
     >>> import sparsebandits as sb
     >>> sb.testing.check_policy(sb.LinTS(action_set=sb.LpBall(4), sparsity=2))
     """
-    if not isinstance(policy, Policy):
-        raise InvalidTypeError(
-            f"policy must be a policy such as sb.SparseThompson, got {describe(policy)}."
-        )
+    as_instance("policy", policy, Policy, "a policy such as sb.SparseThompson")
     number = as_integer("seed", seed, minimum=0)
     policy.start(number)  # refuses references, which are no learners
     examine(policy, _PROMISES | LANE_PROMISES, number)
@@ -115,7 +109,7 @@ def _bits(decisions: Sequence[Decision]) -> list[Any]:
     return [(d.id, d.phase, d.cycle, (d.action + 0.0).tobytes()) for d in decisions]
 
 
-def _check_decision(exam: Exam, decision: Decision, current: ActionSet) -> None:
+def _check_decision(exam: PolicyExam, decision: Decision, current: ActionSet) -> None:
     action = decision.action
     shown = {"id": decision.id, "action": action, "set": current}
     whole = action.dtype == np.float64 and action.shape == (current.dim,)
@@ -127,7 +121,7 @@ def _check_decision(exam: Exam, decision: Decision, current: ActionSet) -> None:
     exam.require(decision.phase in ("explore", "exploit"), f"phase {decision.phase}", **shown)
 
 
-def _decisions(exam: Exam) -> None:
+def _decisions(exam: PolicyExam) -> None:
     learner, world = exam.part.start(exam.seed), _World(exam.part, exam.seed)
     decisions = _play(learner, world, 2 * _STEPS)
     for number, decision in enumerate(decisions, start=1):
@@ -137,7 +131,7 @@ def _decisions(exam: Exam) -> None:
     exam.require(cycles == sorted(cycles) and cycles[0] >= 1, "the cycles", cycles=cycles)
 
 
-def _knowledge(exam: Exam) -> None:
+def _knowledge(exam: PolicyExam) -> None:
     learner, world = exam.part.start(exam.seed), _World(exam.part, exam.seed)
     commits = exam.part.rule([np.random.default_rng(0)]).commits
     locked = None
@@ -170,25 +164,24 @@ def _knowledge(exam: Exam) -> None:
     exam.require(learner.to_dict() == before, "what to_dict handed out")
 
 
-def _same_seed(exam: Exam) -> None:
+def _same_seed(exam: PolicyExam) -> None:
     learners = [exam.part.start(exam.seed) for _ in range(2)]
     one, two = (_play(learner, _World(exam.part, exam.seed), _STEPS // 2) for learner in learners)
     exam.require(_bits(one) == _bits(two), "two learners part", one=one, two=two)
     exam.require(learners[0].to_dict() == learners[1].to_dict(), "their states differ")
 
 
-def _description(exam: Exam) -> None:
+def _description(exam: PolicyExam) -> None:
     policy = exam.part
     name, kind = type(policy).__name__, policy.kind
-    found = kind in Policy.kinds
     remedy = f"`sb.Policy.kinds[{name}.kind] = {name}`, once, beside the class"
-    exam.require(found, f"the kind {kind!r} is not in the table; add it: {remedy}")
+    exam.require(kind in Policy.kinds, f"the kind {kind!r} is not in the table; add it: {remedy}")
     again = Policy.from_dict(through_json(policy.to_dict()))
     equal = type(again) is type(policy) and again.to_dict() == policy.to_dict()
     exam.require(equal, "it is another one", description=policy.to_dict())
 
 
-def _saving(exam: Exam) -> None:
+def _saving(exam: PolicyExam) -> None:
     straight, saved = exam.part.start(exam.seed), exam.part.start(exam.seed)
     worlds = [_World(exam.part, exam.seed) for _ in range(2)]
     for _ in range(8):
@@ -203,7 +196,7 @@ def _saving(exam: Exam) -> None:
     exam.require(straight.to_dict() == saved.to_dict(), "their states differ")
 
 
-def _late_rewards(exam: Exam) -> None:
+def _late_rewards(exam: PolicyExam) -> None:
     learner, world = exam.part.start(exam.seed), _World(exam.part, exam.seed)
     for _ in range(3):
         asked = [learner.ask() for _ in range(_STEPS // 3)]
@@ -218,7 +211,7 @@ def _late_rewards(exam: Exam) -> None:
     exam.require(len(learner.open_decisions) == waiting, f"{waiting} decisions are open")
 
 
-def _masks(exam: Exam) -> None:
+def _masks(exam: PolicyExam) -> None:
     learner, world = exam.part.start(exam.seed), _World(exam.part, exam.seed)
     for number in range(_STEPS):
         mask = world.mask()
@@ -229,7 +222,7 @@ def _masks(exam: Exam) -> None:
         learner.tell(decision, world.reward(decision.action))
 
 
-def _refusals(exam: Exam) -> None:
+def _refusals(exam: PolicyExam) -> None:
     dim = exam.part.action_set.dim
     disturbed, calm = exam.part.start(exam.seed), exam.part.start(exam.seed)
     worlds = [_World(exam.part, exam.seed) for _ in range(2)]

@@ -1,10 +1,8 @@
 """A plan in plain sentences: whether the gap test can pass in time, and what to use if not."""
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sparsebandits.theory.record import LockPlan, Plan
+from sparsebandits.theory.record import LockPlan, Plan
 
 _WORTHWHILE = 0.5
 """A bound is recommended if the support is locked with it for at least this share of theta*."""
@@ -31,7 +29,7 @@ def share(number: float) -> str:
     return f"{100 * number:.3g}%"
 
 
-def advise(plan: "Plan") -> tuple[str, ...]:
+def advise(plan: Plan) -> tuple[str, ...]:
     """Return the sentences, the most important first."""
     if plan.cycles == 0:
         return (
@@ -66,12 +64,12 @@ def advise(plan: "Plan") -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _gap(plan: "Plan") -> str:
+def _gap(plan: Plan) -> str:
     size = readable(plan.gap_median)
     return f"a gap of {size}" if plan.gap_is_given else f"a median gap of {size}"
 
 
-def _about_the_literal_test(plan: "Plan") -> str:
+def _about_the_literal_test(plan: Plan) -> str:
     lock = plan.literal
     needed = readable(lock.threshold)
     if lock.lock_share >= _WORTHWHILE:
@@ -92,7 +90,7 @@ def _about_the_literal_test(plan: "Plan") -> str:
     )
 
 
-def _about_sharper_bounds(plan: "Plan") -> str:
+def _about_sharper_bounds(plan: Plan) -> str:
     best = plan.sharpest
     how = f"confidence='{best.confidence}', the sharpest valid bound here,"
     if best.lock_share >= _WORTHWHILE:
@@ -106,18 +104,18 @@ def _about_sharper_bounds(plan: "Plan") -> str:
     )
 
 
-def _for_share(plan: "Plan", lock: "LockPlan") -> str:
+def _for_share(plan: Plan, lock: LockPlan) -> str:
     return "" if plan.gap_is_given else f"; {share(lock.lock_share)} of theta* lock within T"
 
 
-def _without_a_lock(plan: "Plan") -> list[str]:
-    best = plan.sharpest
+def _without_a_lock(plan: Plan) -> list[str]:
     sentences = [
         "Use SparseThompson: it needs no gap, learns while it earns, and had the least regret of "
         "all that was measured. For the paper's T^(2/3) rate use CompactAPSEEG, which exploits "
         "floor(sqrt(c)) steps in every cycle c from the first."
     ]
     if plan.gap_median > 0:
+        best = plan.sharpest
         ratio = plan.gap_median / best.threshold
         literal = plan.gap_median / plan.literal.threshold
         sentences.append(
@@ -132,5 +130,5 @@ def _steps(steps: float) -> str:
     return f"{readable(steps)} steps"
 
 
-def _until(lock: "LockPlan") -> str:
+def _until(lock: LockPlan) -> str:
     return "for ever" if math.isinf(lock.lock_step) else f"about {_steps(lock.lock_step)}"

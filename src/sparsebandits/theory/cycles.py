@@ -38,7 +38,7 @@ def cycles_in(
     >>> cycles_in([2_000, 200_000], dim=20, schedule="sqrt")
     array([  79, 3419])
     """
-    steps = as_horizons(horizon)
+    steps = as_integers("horizon", horizon, minimum=1)
     d = as_integer("dim", dim, minimum=1)
     m = make_schedule(schedule)
     locked = as_number("warmup_cycles", warmup_cycles, allow_infinite=True)
@@ -46,19 +46,10 @@ def cycles_in(
     # A warm-up beyond the last step is one that never ends.
     silent = min(largest, max(0, math.ceil(min(locked, largest + 1)) - 1))
     if isinstance(schedule, str):
-        found = [_search(int(t), d, _EXPLOITED[schedule], silent) for t in steps.flat]
-        return np.array(found, dtype=np.intp).reshape(steps.shape)
+        cycles = [_search(int(t), d, _EXPLOITED[schedule], silent) for t in steps.flat]
+        return np.array(cycles, dtype=np.intp).reshape(steps.shape)
     ends = _ends(largest, d, m, silent)
     return np.asarray(np.searchsorted(ends, steps, side="left") + 1)
-
-
-def as_horizons(horizon: Any) -> IntArray:
-    """Return horizons T >= 1 as an integer array of the same shape."""
-    return as_integers("horizon", horizon, minimum=1)
-
-
-def _linear_sum(cycles: int) -> int:
-    return cycles * (cycles + 1) // 2
 
 
 def _square_root_sum(cycles: int) -> int:
@@ -67,14 +58,10 @@ def _square_root_sum(cycles: int) -> int:
     return (s - 1) * s * (4 * s + 1) // 6 + s * (cycles - s * s + 1)
 
 
-def _square_sum(cycles: int) -> int:
-    return cycles * (cycles + 1) * (2 * cycles + 1) // 6
-
-
 _EXPLOITED: dict[str, Callable[[int], int]] = {
-    "linear": _linear_sum,
+    "linear": lambda cycles: cycles * (cycles + 1) // 2,
     "sqrt": _square_root_sum,
-    "quadratic": _square_sum,
+    "quadratic": lambda cycles: cycles * (cycles + 1) * (2 * cycles + 1) // 6,
 }
 """Exploitation steps of cycles 1..K together, in closed form for the named schedules."""
 

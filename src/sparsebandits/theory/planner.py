@@ -1,24 +1,20 @@
 """What a setting allows before a step is played: whether the support can be locked in time."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.environments import ThetaSampler, UniformCube
-from sparsebandits.errors import InvalidTypeError
-from sparsebandits.estimation import (
-    CONFIDENCE,
-    PaperBound,
-    cycles_to_lock,
-    warmup_cycles,
-)
+from sparsebandits.estimation import CONFIDENCE, PaperBound, cycles_to_lock, warmup_cycles
 from sparsebandits.oracles import approximation_ratio
 from sparsebandits.policies import APSEE, APSEEG, PhasedPolicy
+from sparsebandits.theory.advice import advise
 from sparsebandits.theory.record import LockPlan, Plan
 from sparsebandits.theory.regret_bounds import regret_general, regret_general_compact
-from sparsebandits.validation import FloatArray, as_integer, as_number, describe
+from sparsebandits.validation import FloatArray, as_instance, as_integer, as_number
 
 _QUANTILES = (0.1, 0.5, 0.9)
 _DRAWS = 4000
@@ -76,24 +72,25 @@ def plan(
     >>> setting.literal.lock_share
     0.0
     """
-    if not isinstance(action_set, ActionSet):
-        raise InvalidTypeError(
-            f"action_set must be an action set such as sb.LpBall(dim=20), "
-            f"got {describe(action_set)}."
-        )
+    as_instance("action_set", action_set, ActionSet, "an action set such as sb.LpBall(dim=20)")
     level = as_number("sigma", sigma)
     steps = as_integer("horizon", horizon, minimum=1)
     given = None if gap is None else as_number("gap", gap, positive=True)
     source = UniformCube() if prior is None else prior
-    if not isinstance(source, ThetaSampler):
-        raise InvalidTypeError(
-            f"prior must be a sampler such as sb.UniformCube(), got {describe(prior)}."
-        )
-    literal = _policy(action_set, sparsity, level, delta, basis, seed, PaperBound.name)
-    made = literal.exploration
-    policies = [
-        _policy(action_set, sparsity, level, delta, made, seed, name) for name in CONFIDENCE
-    ]
+    as_instance("prior", source, ThetaSampler, "a sampler such as sb.UniformCube()")
+    # The test may be asked about where the linear schedule has no guarantee.
+    literal = (APSEEG if action_set.sorting is None else APSEE)(
+        action_set=action_set,
+        sparsity=sparsity,
+        sigma=level,
+        delta=delta,
+        basis=basis,
+        basis_seed=seed,
+        confidence=PaperBound.name,
+        insist=True,
+    )
+    exploration = literal.exploration
+    policies = [replace(literal, basis=exploration, confidence=name) for name in CONFIDENCE]
     theta = _draw(source, action_set, literal.sparsity, as_integer("seed", seed, minimum=0))
     supports, gaps = literal.test.verify(theta)
     if given is not None:
@@ -102,23 +99,23 @@ def plan(
     cycles = steps // action_set.dim
     locks = tuple(_lock(policy, median, gaps, cycles) for policy in policies)
     optimum = action_set.respond_on(theta, supports)[1]
-    per_step = optimum - literal.exploration.predict(theta).mean(axis=1)
+    per_step = optimum - exploration.predict(theta).mean(axis=1)
     gamma, alpha = _greedy_share(action_set)
     theta_norm = float(np.median(np.linalg.norm(theta, axis=1)))
-    bounds = _bounds(literal, steps, theta_norm, _support_norm(theta, supports), locks)
-    return Plan(
+    support_norm = _support_norm(theta, supports)
+    allowed = Plan(
         action_set=repr(action_set),
         dim=action_set.dim,
         sparsity=literal.sparsity,
         sigma=level,
         delta=literal.delta,
         horizon=steps,
-        basis=literal.exploration.name,
-        lambda_0=literal.exploration.lambda_0,
-        trace=literal.exploration.trace,
-        h_1=literal.exploration.h_1(level),
+        basis=exploration.name,
+        lambda_0=exploration.lambda_0,
+        trace=exploration.trace,
+        h_1=exploration.h_1(level),
         cycles=cycles,
-        epsilon_c=level * _epsilon_c(literal, cycles),
+        epsilon_c=level * float(literal.bound.radius(cycles, sparsity)) if cycles else math.inf,
         oracle=literal.oracle,
         prior=source.kind,
         gap_is_given=given is not None,
@@ -131,42 +128,18 @@ def plan(
         gamma=gamma,
         alpha=alpha,
         theta_norm=theta_norm,
-        support_norm=_support_norm(theta, supports),
+        support_norm=support_norm,
         exploring_regret=float(steps * np.median(per_step)),
         largest_regret=2 * action_set.norm_bound * theta_norm * steps,
-        **bounds,
+        **_bounds(literal, steps, theta_norm, support_norm, locks),
     )
-
-
-def _policy(
-    action_set: ActionSet,
-    sparsity: int,
-    sigma: float,
-    delta: float,
-    basis: Any,
-    seed: int,
-    confidence: str,
-) -> PhasedPolicy:
-    """Return the policy whose gap test is asked about; the parts are checked as it is built."""
-    kind = APSEEG if action_set.sorting is None else APSEE
-    # The test may be asked about where the linear schedule has no guarantee.
-    return kind(
-        action_set=action_set,
-        sparsity=sparsity,
-        sigma=sigma,
-        delta=delta,
-        basis=basis,
-        basis_seed=seed,
-        confidence=confidence,
-        insist=True,
-    )
+    return replace(allowed, advice=advise(allowed))
 
 
 def _draw(prior: ThetaSampler, action_set: ActionSet, sparsity: int, seed: int) -> FloatArray:
     is_fast = action_set.sorting is not None or action_set.is_strongly_convex
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
-    wanted = _DRAWS if is_fast else _SLOW_DRAWS
-    draws = min(wanted, max(_FEWEST_DRAWS, _NUMBERS // action_set.dim))
+    draws = min(_DRAWS if is_fast else _SLOW_DRAWS, max(_FEWEST_DRAWS, _NUMBERS // action_set.dim))
     return np.array([prior.draw(rng, action_set.dim, sparsity) for _ in range(draws)])
 
 
@@ -191,10 +164,6 @@ def _lock(policy: PhasedPolicy, gap: float, gaps: FloatArray, cycles: int) -> Lo
     )
 
 
-def _epsilon_c(policy: PhasedPolicy, cycles: int) -> float:
-    return float(policy.bound.radius(cycles, policy.sparsity)) if cycles else math.inf
-
-
 def _lemma_warmup(policy: PhasedPolicy, sigma: float, gap: float) -> float:
     """C_0 of `lemma:C_0`, for a test that compares the gap with any multiple of epsilon_c."""
     if gap <= 0:
@@ -202,7 +171,7 @@ def _lemma_warmup(policy: PhasedPolicy, sigma: float, gap: float) -> float:
     if math.isinf(gap):
         return 0.0
     # The lemma is for 2 epsilon_c; a test against f epsilon_c is one with the gap 2/f times.
-    factor = float(policy.test.unit_threshold(1)) / _epsilon_c(policy, 1)
+    factor = float(policy.test.unit_threshold(1)) / float(policy.bound.radius(1, policy.sparsity))
     h_1 = policy.exploration.h_1(sigma)
     c_0 = warmup_cycles(2 * gap / factor, h_1, policy.action_set.dim, policy.delta)
     return max(c_0, 0.0)

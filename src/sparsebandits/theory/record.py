@@ -1,11 +1,10 @@
 """The record of a plan: what a setting allows, in numbers and in plain sentences."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sparsebandits.estimation import PaperBound
-from sparsebandits.theory.advice import advise
 from sparsebandits.validation import brief_repr
 
 
@@ -90,6 +89,8 @@ class Plan:
         2 L ||theta*|| T: a bound that says no more than this says nothing.
     exploring_regret : float
         Median regret of exploring for all T steps.
+    advice : tuple of str
+        What follows, in plain sentences.
     """
 
     __repr__ = brief_repr
@@ -125,6 +126,7 @@ class Plan:
     compact_bound: float
     largest_regret: float
     exploring_regret: float
+    advice: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def literal(self) -> LockPlan:
@@ -136,11 +138,6 @@ class Plan:
         """The bound with which the test passes first."""
         return min(self.locks, key=lambda lock: (lock.lock_cycle, lock.threshold))
 
-    @property
-    def advice(self) -> tuple[str, ...]:
-        """What follows, in plain sentences."""
-        return advise(self)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-safe; infinite numbers become None."""
         data = _plain(self)
@@ -150,7 +147,7 @@ class Plan:
 
 
 def _plain(record: Plan | LockPlan) -> dict[str, Any]:
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    values = {item.name: getattr(record, item.name) for item in fields(record)}
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in values.items()

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.theory.cycles import as_horizons, cycles_in
-from sparsebandits.validation import FloatArray, as_integer, as_number
+from sparsebandits.theory.cycles import cycles_in
+from sparsebandits.validation import FloatArray, as_delta, as_integer, as_integers, as_non_negative
 
 
 def regret_adaptive(
@@ -110,8 +110,13 @@ def regret_general(
     """
     steps, d, common = _common(horizon, dim, norm_bound, theta_norm, h_1, delta)
     norm, length, h, failure = common
-    curvature = _non_negative("response_lipschitz", response_lipschitz)
-    divisor = length if literal else _non_negative("support_norm", support_norm)
+    if response_lipschitz == math.inf:
+        raise InvalidValueError(
+            "response_lipschitz is infinite: the set is not strongly convex, and "
+            "regret_general_compact is the bound for it."
+        )
+    curvature = as_non_negative("response_lipschitz", response_lipschitz)
+    divisor = length if literal else as_non_negative("support_norm", support_norm)
     cycles = cycles_in(steps, d, "linear", warmup_cycles).astype(np.float64)
     explore = 2 * d * norm * length * cycles  # eqn:total exploration alpha regret
     logarithm = np.log(2 * d * cycles**2 / failure)
@@ -177,25 +182,10 @@ def regret_general_compact(
 def _common(
     horizon: Any, dim: int, norm_bound: float, theta_norm: float, h_1: float, delta: float
 ) -> tuple[Any, int, tuple[float, float, float, float]]:
-    failure = as_number("delta", delta)
-    if not 0 < failure < 1:
-        raise InvalidValueError(f"delta must lie strictly between 0 and 1, got {failure}.")
     numbers = (
-        _non_negative("norm_bound", norm_bound),
-        _non_negative("theta_norm", theta_norm),
-        _non_negative("h_1", h_1),
-        failure,
+        as_non_negative("norm_bound", norm_bound),
+        as_non_negative("theta_norm", theta_norm),
+        as_non_negative("h_1", h_1),
+        as_delta(delta),
     )
-    return as_horizons(horizon), as_integer("dim", dim, minimum=1), numbers
-
-
-def _non_negative(name: str, value: Any) -> float:
-    if name == "response_lipschitz" and value == math.inf:
-        raise InvalidValueError(
-            "response_lipschitz is infinite: the set is not strongly convex, and "
-            "regret_general_compact is the bound for it."
-        )
-    number = as_number(name, value)
-    if number < 0:
-        raise InvalidValueError(f"{name} must be non-negative, got {number}.")
-    return number
+    return as_integers("horizon", horizon, minimum=1), as_integer("dim", dim, minimum=1), numbers

@@ -10,10 +10,9 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
-from sparsebandits.estimation.checks import as_delta, as_non_negative
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.rule import EXPLOIT, Rule
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_delta, as_non_negative
 
 _LAST_PHASE = 25
 """No run gets as far: phase 25 alone takes 4^24 rewards."""

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.estimation.checks import as_non_negative
 from sparsebandits.policies.learner import ReferencePolicy
 from sparsebandits.policies.rule import EXPLOIT, InformedRule
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray, as_non_negative
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

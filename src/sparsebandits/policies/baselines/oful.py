@@ -11,7 +11,6 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import as_sigma
-from sparsebandits.estimation.checks import as_delta
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import Tape, normals
@@ -19,6 +18,7 @@ from sparsebandits.validation import (
     FloatArray,
     IntArray,
     as_choice,
+    as_delta,
     as_integer,
     as_number,
 )

@@ -1,11 +1,17 @@
-"""Print a table of text cells."""
+"""What commands print alike: JSON on request, a table of text cells, bars of progress."""
 
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
     from sparsebandits.comparison.text_table import TextTable
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 
 
 def open_console(width: int) -> "Console":
@@ -33,3 +39,18 @@ def print_table(console: "Console", table: "TextTable", bold: str | None = None)
         console.print()
     for note in table.notes:
         console.print(f"- {note}")
+
+
+def progress_bars(console: "Console", *, width: int = 0, transient: bool = False) -> "Progress":
+    """Return bars with percentage and time, hidden without a terminal; `width` is of the names."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn(f"{{task.description:<{width}}}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=transient,
+        disable=not console.is_terminal,
+    )

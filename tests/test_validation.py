@@ -1,4 +1,4 @@
-"""The shared checks."""
+"""Checks that several rooms share."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.environments.checks import as_generator, as_non_negative
+from sparsebandits.validation import as_generator, as_non_negative
 
 
 @pytest.mark.parametrize("wrong", [0, None, "seed", np.random.SeedSequence(0)])

@@ -13,15 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from sparsebandits.action_sets.highs import (
-    COLUMNWISE,
-    MAXIMIZE,
-    load_highs,
-    new_solver,
-    run_solver,
-)
+from sparsebandits.action_sets.highs import load_highs, new_solver, pass_rows, run_solver
 from sparsebandits.action_sets.linear_program import LinearProgram
 from sparsebandits.action_sets.scaling import power_of_two
 from sparsebandits.errors import SolverError
@@ -231,25 +224,10 @@ class _ScaledProgram:
         self._solver = new_solver(
             mip_rel_gap=1e-9, mip_abs_gap=0.0, mip_feasibility_tolerance=1e-9, presolve="on"
         )
-        columns = sparse.csc_array(np.vstack(blocks))
+        costs = np.concatenate([objective / self.value_unit, np.zeros(size)])
+        box = np.concatenate([low, np.zeros(size)]), np.concatenate([high, np.ones(size)])
         upper = np.concatenate(limits)
-        self._solver.passModel(
-            2 * size,
-            upper.size,
-            columns.nnz,
-            COLUMNWISE,
-            MAXIMIZE,
-            0.0,
-            np.concatenate([objective / self.value_unit, np.zeros(size)]),
-            np.concatenate([low, np.zeros(size)]),
-            np.concatenate([high, np.ones(size)]),
-            np.full(upper.size, -np.inf),
-            upper,
-            columns.indptr.astype(np.int32),
-            columns.indices.astype(np.int32),
-            columns.data,
-            np.repeat(np.array([0, 1], dtype=np.int32), size),
-        )
+        pass_rows(self._solver, costs, np.vstack(blocks), (-np.inf, upper), box, binary=size)
 
     def solve(self, start: FloatArray, deadline: float) -> tuple[IntArray | None, float, bool]:
         """Return the support found (None if none was), the bound, and whether HiGHS finished."""

@@ -13,13 +13,7 @@ from sparsebandits.action_sets.forms import QuadraticForm
 from sparsebandits.action_sets.scaling import length, unit_rows
 from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    as_array,
-    read_only,
-)
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, read_only
 
 _ENUMERABLE_SUPPORTS = 20_000
 _SAFE = 1e-200

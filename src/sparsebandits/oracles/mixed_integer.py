@@ -84,7 +84,14 @@ def sparse_mixed_integer(
     ((1, 2), 5.0)
     """
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    problem = _Problem.build(program, theta, sparsity, lower, upper, available)
+    low, high = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
+    # Moving x_i towards 0 keeps every row with no other coordinate, since g >= 0. If it also keeps
+    # the shared rows and the value, that side of 0 is never needed.
+    shared = program.matrix[np.count_nonzero(program.matrix, axis=1) > 1]
+    high = np.where((theta <= 0.0) & np.all(shared >= 0.0, axis=0), 0.0, high)
+    low = np.where((theta >= 0.0) & np.all(shared <= 0.0, axis=0), 0.0, low)
+    relevant = np.flatnonzero(available & (low < high))
+    problem = _Problem(program, theta, sparsity, low, high, relevant)
     supports: list[IntArray] = []
     if incumbent is not None:
         # Coordinates that cannot matter can be left out without loss.
@@ -105,25 +112,6 @@ class _Problem:
     lower: FloatArray
     upper: FloatArray
     relevant: IntArray
-
-    @classmethod
-    def build(
-        cls,
-        program: LinearProgram,
-        theta: FloatArray,
-        sparsity: int,
-        lower: FloatArray,
-        upper: FloatArray,
-        available: BoolArray,
-    ) -> _Problem:
-        low, high = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
-        # Moving x_i towards 0 keeps every row with no other coordinate, since g >= 0. If it also
-        # keeps the shared rows and the value, that side of 0 is never needed.
-        shared = program.matrix[np.count_nonzero(program.matrix, axis=1) > 1]
-        high = np.where((theta <= 0.0) & np.all(shared >= 0.0, axis=0), 0.0, high)
-        low = np.where((theta >= 0.0) & np.all(shared <= 0.0, axis=0), 0.0, low)
-        relevant = np.flatnonzero(available & (low < high))
-        return cls(program, theta, sparsity, low, high, relevant)
 
     def solve(
         self, supports: Sequence[IntArray], deadline: float, excluded: Sequence[int] = ()

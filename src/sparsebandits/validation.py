@@ -19,7 +19,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Support: TypeAlias = Iterable[int] | BoolArray | None
 
 AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
-_REAL = (numbers.Real, Decimal)
+_REAL = (float, numbers.Real, Decimal)  # float first: an abstract class takes longer to ask
 _LARGEST = {"dim": 10**8, "horizon": 10**15, "trials": 10**9, "points": 10**7, "workers": 10**4}
 """What these may be at most, wherever they are checked: beyond it an array cannot be allocated, a
 step is no exact float64, or the machine is brought down by processes."""

@@ -16,7 +16,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 PROSE = re.sub(r"^ *```.*?^ *```$", "", TEXT, flags=re.MULTILINE | re.DOTALL)
 CODE = sorted(set(re.findall(r"`([^`\n]+)`", PROSE)))
 
-NEW = {"src/sparsebandits/action_sets/quarter_ball.py", "QuarterBall.kind: QuarterBall"}
+NEW = {"src/sparsebandits/action_sets/quarter_ball.py"}
 """What the reader is to make."""
 
 

@@ -6,7 +6,7 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.action_sets import ACTION_SETS
 from sparsebandits.exploration import DiagonalBasis, make_basis
-from sparsebandits.exploration.axes import longest_ends
+from sparsebandits.exploration.diagonal import longest_ends
 from tests.exploration.examples import ALL_SETS, CONVEX_SETS, DIM
 
 

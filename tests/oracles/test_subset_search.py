@@ -182,7 +182,7 @@ def test_stopping_anywhere_loses_no_node(monkeypatch: pytest.MonkeyPatch) -> Non
     matrix, theta = scale[:, None] * matrix * scale, theta * scale
     optimum = ranked(matrix, theta, 6)[0]
     for ticks in itertools.count():
-        search = module._Search(matrix, theta, 6, 1e-9, False)
+        search = module._Search(matrix, theta, 6, False)
         search.incumbents.offer(np.argsort(np.abs(theta))[None, :6])
         bound = search.run(clock.now + ticks)
         if bound is None:
@@ -195,7 +195,7 @@ def test_stopping_anywhere_loses_no_node(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_nodes_with_one_support_are_evaluated_and_padding_is_never_chosen() -> None:
     theta = np.array([5.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-    search = module._Search(np.eye(8), theta, 3, 1e-9, True)
+    search = module._Search(np.eye(8), theta, 3, True)
     nodes = np.zeros(2, dtype=search.pool.rows.dtype)
     nodes["state"] = module._OUT
     nodes["state"][0, :3] = nodes["state"][1, 1:] = module._FREE
@@ -203,7 +203,7 @@ def test_nodes_with_one_support_are_evaluated_and_padding_is_never_chosen() -> N
     assert [value for value, _ in search.incumbents.best] == [25.0, 1.0]
     assert search.incumbents.best[0][1] == (0, 1, 2)
 
-    search = module._Search(np.eye(8), theta, 3, 1e-9, True)
+    search = module._Search(np.eye(8), theta, 3, True)
     nodes["state"][0] = [1, 1, 1, 0, 0, 0, 0, 0]
     nodes["state"][1] = [2, 2, 2, 1, 0, 0, 2, 2]
     search._push(nodes)

@@ -10,7 +10,6 @@ from sparsebandits.action_sets.lp_ball import LpBall
 from sparsebandits.action_sets.marginals import Marginals
 from sparsebandits.action_sets.polytope import Polytope
 from sparsebandits.action_sets.sorting import Sorting
-from sparsebandits.action_sets.table import ACTION_SETS
 
 __all__ = [
     "ACTION_SETS",
@@ -28,3 +27,11 @@ __all__ = [
     "Sorting",
     "Spending",
 ]
+
+ACTION_SETS: dict[str, type[ActionSet]] = {
+    action_set.kind: action_set
+    for action_set in (LpBall, Ellipsoid, Box, Budget, Polytope, FiniteSet)
+}
+"""The table that contracts, command line and files read."""
+
+ActionSet.kinds = ACTION_SETS

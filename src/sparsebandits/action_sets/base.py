@@ -224,12 +224,15 @@ class ActionSet(Described):
         points = as_rows("x", x, self.dim)
         tolerance = as_number("tolerance", tolerance)
         rows = points.reshape(-1, self.dim)
-        inside: BoolArray = np.asarray(np.isfinite(rows).all(axis=-1))
-        inside[inside] = self._contains(rows[inside], tolerance)
-        if not self.is_unrestricted:
-            size = np.abs(rows)
-            slack = tolerance * size.max(axis=-1, keepdims=True)
-            inside &= (size[:, ~self.available] <= slack).all(axis=-1)
+        finite = np.isfinite(rows)
+        if finite.all():
+            inside = self._contains(rows, tolerance)
+        else:
+            inside = np.asarray(finite.all(axis=-1))
+            inside[inside] = self._contains(rows[inside], tolerance)
+        if not self.is_unrestricted and (unavailable := rows[:, ~self.available]).any():
+            slack = tolerance * np.abs(rows).max(axis=-1, keepdims=True)
+            inside &= (np.abs(unavailable) <= slack).all(axis=-1)
         shape = points.shape[:-1]
         return inside.reshape(shape) if shape else bool(inside[0])
 

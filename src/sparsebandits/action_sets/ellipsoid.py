@@ -13,15 +13,11 @@ from sparsebandits.action_sets.forms import QuadraticForm
 from sparsebandits.action_sets.scaling import length, unit_rows
 from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    as_array,
-    read_only,
-)
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, read_only
 
 _ENUMERABLE_SUPPORTS = 20_000
+_SAFE = 1e-200
+"""Squares between this and its inverse did neither vanish nor overflow on the way."""
 
 
 class Ellipsoid(ActionSet):
@@ -142,14 +138,21 @@ class Ellipsoid(ActionSet):
         return CholeskyMarginals(self.matrix, theta, self.available)
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
-        unit, _ = unit_rows(theta)
-        if indices.ndim == 1:
-            solved = solve_shared(self._factor_on(indices), unit)
-        else:
-            solved = solve_padded(self.matrix, unit, indices)
-        squared = (unit * solved).sum(axis=-1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            solved, squared = self._solve_on(theta, indices)
+            if ((squared > _SAFE) & (squared < 1 / _SAFE)).all():
+                return np.asarray(solved / np.sqrt(squared))
+            # The response does not change with the scale of theta, not even in its last bit.
+            solved, squared = self._solve_on(unit_rows(theta)[0], indices)
             return np.where(squared > 0, solved / np.sqrt(squared), 0.0)
+
+    def _solve_on(self, theta: FloatArray, indices: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return A_S^-1 theta_S and h(S; theta)^2 for every row, (n, k) and (n, 1)."""
+        if indices.ndim == 1:
+            solved = solve_shared(self._factor_on(indices), theta)
+        else:
+            solved = solve_padded(self.matrix, theta, indices)
+        return solved, (theta * solved).sum(axis=-1, keepdims=True)
 
     def unconstrained_values(self, theta: FloatArray) -> FloatArray:
         """Return ||L^-1 theta||, with L the Cholesky factor on the available coordinates."""

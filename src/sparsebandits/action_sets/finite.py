@@ -131,10 +131,6 @@ class _PointMarginals(Marginals):
         np.maximum.at(best, (rows, coordinates), self._values[rows, points])
         return np.asarray(best - current.reshape(n, 1))
 
-    def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
-        """Return the keys: they are the gains."""
-        return keys
-
     def add(self, picks: IntArray) -> None:
         """Strike the picks off the missing coordinates."""
         covered = np.where(picks[:, None] < 0, False, self._uses[:, picks].T)

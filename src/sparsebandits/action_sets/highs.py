@@ -3,11 +3,11 @@
 import importlib
 from typing import Any
 
-from sparsebandits.errors import SolverError
+import numpy as np
+from scipy import sparse
 
-# HiGHS's own codes for its array interface.
-COLUMNWISE, ROWWISE = 1, 2
-MINIMIZE, MAXIMIZE = 1, -1
+from sparsebandits.errors import SolverError
+from sparsebandits.validation import FloatArray
 
 _TOLERANCE = 1e-9
 
@@ -24,14 +24,7 @@ def load_highs() -> Any:
 
 
 def new_solver(**options: bool | int | float | str) -> Any:
-    """Return a silent, single-threaded HiGHS solver with tolerances of 1e-9.
-
-    Parameters
-    ----------
-    **options
-        HiGHS options set on top of the common ones.
-
-    """
+    """Return a silent, single-threaded HiGHS solver with tolerances of 1e-9, and these options."""
     solver = load_highs().Highs()
     common: dict[str, bool | int | float | str] = {
         "output_flag": False,
@@ -44,6 +37,35 @@ def new_solver(**options: bool | int | float | str) -> Any:
     for name, value in {**common, **options}.items():
         solver.setOptionValue(name, value)
     return solver
+
+
+def pass_rows(
+    solver: Any,
+    costs: FloatArray,
+    rows: FloatArray,
+    limits: tuple[FloatArray | float, FloatArray],
+    box: tuple[FloatArray | float, FloatArray | float] = (-np.inf, np.inf),
+    *,
+    binary: int = 0,
+) -> None:
+    """Give the solver max costs·x with rows x within limits and x in a box, the last few binary."""
+    matrix = sparse.csc_array(rows)
+    kinds = np.repeat(np.array([0, 1], dtype=np.int32), [costs.size - binary, binary])
+    columnwise, maximize = 1, -1  # HiGHS's own codes
+    solver.passModel(
+        costs.size,
+        rows.shape[0],
+        matrix.nnz,
+        columnwise,
+        maximize,
+        0.0,
+        costs,
+        *(np.broadcast_to(side, costs.size).astype(np.float64) for side in box),
+        *(np.broadcast_to(limit, rows.shape[0]).astype(np.float64) for limit in limits),
+        *(part.astype(np.int32) for part in (matrix.indptr, matrix.indices)),
+        matrix.data,
+        kinds,
+    )
 
 
 def run_solver(solver: Any) -> None:

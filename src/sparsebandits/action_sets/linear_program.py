@@ -23,12 +23,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sparsebandits.action_sets.highs import (
-    COLUMNWISE,
-    MAXIMIZE,
-    MINIMIZE,
-    ROWWISE,
     load_highs,
     new_solver,
+    pass_rows,
     run_solver,
     solve_to_optimum,
 )
@@ -41,17 +38,10 @@ _SMALL_PROGRAM = 4_096  # entries of G on the support: up to here dense steps in
 
 
 class LinearProgram:
-    """Maximise linear functions over slices of ``{x : G x <= g}``.
+    """Maximise linear functions over slices of ``{x : G x <= g}``: G (rows, dim) and g (rows,).
 
     Each thread gets its own live HiGHS solver, built on first use, so one object may serve several
     threads. Only ``G`` and ``g`` are pickled or copied.
-
-    Parameters
-    ----------
-    matrix : (rows, dim) array
-        ``G``.
-    bounds : (rows,) array
-        ``g``.
 
     Examples
     --------
@@ -59,7 +49,6 @@ class LinearProgram:
     >>> square = LinearProgram(np.vstack([np.eye(2), -np.eye(2)]), np.ones(4))
     >>> square.maximize(np.array([-3.0]), np.array([1]))
     array([-1.])
-
     """
 
     def __init__(self, matrix: FloatArray, bounds: FloatArray) -> None:
@@ -89,24 +78,9 @@ class LinearProgram:
     def maximize(self, theta: FloatArray, support: IntArray) -> FloatArray:
         """Return a maximiser of ``theta . x`` among the points that vanish off the support.
 
-        Parameters
-        ----------
-        theta : (k,) array
-            The objective on the support.
-        support : (k,) integer array
-            Distinct coordinates allowed to differ from 0.
-
-        Returns
-        -------
-        (k,) array
-            The maximiser's entries on the support: a vertex of the slice, or 0 when ``theta`` is 0.
-            It depends on the arguments alone, not on earlier calls.
-
-        Raises
-        ------
-        SolverError
-            If the slice is empty or unbounded in the direction ``theta``, or HiGHS fails.
-
+        All are (k,): theta and the answer on the support, a vertex of the slice, or 0 when
+        ``theta`` is 0. It depends on the arguments alone, not on earlier calls. `SolverError` if
+        the slice is empty or unbounded in the direction ``theta``, or HiGHS fails.
         """
         index = np.asarray(support, dtype=np.int32)
         objective = theta * self._column_scale[index]
@@ -125,19 +99,8 @@ class LinearProgram:
         """Answer `maximize` for every row; needs 0 in the polytope.
 
         Small programs are solved together (`simplex`), and by HiGHS what that could not prove;
-        large ones by HiGHS alone. Which way a row goes depends on that row alone.
-
-        Parameters
-        ----------
-        theta : (n, k) array
-            0 at padding.
-        indices : (n, k) array
-            The support of each row, padded with -1.
-
-        Returns
-        -------
-        (n, k) array
-
+        large ones by HiGHS alone. Which way a row goes depends on that row alone. All are (n, k);
+        the supports are padded with -1, and theta and the answer are 0 there.
         """
         entries = np.zeros_like(theta)
         objective = theta * np.where(indices < 0, 0.0, self._column_scale[indices])
@@ -156,18 +119,9 @@ class LinearProgram:
         return entries + 0.0
 
     def coordinate_bounds(self, support: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest value of each coordinate.
+        """Return the least and the largest value of each coordinate, (dim,) each.
 
-        Parameters
-        ----------
-        support : (k,) integer array, optional
-            Coordinates allowed to differ from 0; all of them if omitted.
-
-        Returns
-        -------
-        lower, upper : (dim,) arrays
-            0 off the support.
-
+        0 off the support, the coordinates allowed to differ from 0: all of them if omitted.
         """
         dim = self.matrix.shape[1]
         index = np.asarray(range(dim) if support is None else support, dtype=np.int32)
@@ -209,41 +163,30 @@ class LinearProgram:
         position = np.cumsum(used, dtype=np.int32) - 1
         costs = self._costs[used]
         count = costs.size
+        rowwise, minimize = 2, 1  # HiGHS's own codes
         solver.passModel(
             count,
             index.size,
             values.size,
-            ROWWISE,
-            MINIMIZE,
+            rowwise,
+            minimize,
             0.0,
             costs,
             np.zeros(count),
             np.full(count, np.inf),
-            objective,
-            objective,
-            starts,
-            position[rows].astype(np.int32),
-            values,
+            *(objective, objective),
+            *(starts, position[rows].astype(np.int32), values),
             np.zeros(count, dtype=np.int32),
         )
 
 
 def feasibility(matrix: FloatArray, bounds: FloatArray) -> bool:
-    """Tell whether ``{x : G x <= g}`` has a point.
-
-    Parameters
-    ----------
-    matrix : (rows, dim) array
-        ``G``.
-    bounds : (rows,) array
-        ``g``.
-
-    """
+    """Tell whether ``{x : G x <= g}`` has a point."""
     scaled, row_scale, _ = _equilibrate(matrix)
     limits = bounds / row_scale
     limits = limits / power_of_two(np.max(np.abs(limits), initial=0.0))
     solver = new_solver()
-    _pass_rows(solver, np.zeros(matrix.shape[1]), scaled, np.full(limits.size, -np.inf), limits)
+    pass_rows(solver, np.zeros(matrix.shape[1]), scaled, (-np.inf, limits))
     run_solver(solver)
     status = load_highs().HighsModelStatus
     # Presolve may stop at "unbounded or infeasible", and a zero objective is never unbounded.
@@ -261,47 +204,16 @@ def is_bounded(matrix: FloatArray) -> bool:
     ``G' y = 0``. One linear program decides the second part: over ``-1 <= G x <= 0`` the largest
     ``-sum(G x)`` is 0, or it is reached where some row is exactly -1. That gap makes the decision
     robust; cones narrower than about 1e-9 are taken for 0.
-
-    Parameters
-    ----------
-    matrix : (rows, dim) array
-        ``G``.
-
     """
     rows, dim = matrix.shape
     scaled, _, _ = _equilibrate(matrix)
     if rows < dim or np.linalg.matrix_rank(scaled) < dim:
         return False
     solver = new_solver()
-    _pass_rows(solver, -scaled.sum(axis=0), scaled, np.full(rows, -1.0), np.zeros(rows))
+    pass_rows(solver, -scaled.sum(axis=0), scaled, (-1.0, np.zeros(rows)))
     solve_to_optimum(solver)
     direction = np.asarray(solver.getSolution().col_value, dtype=np.float64)
     return bool(np.max(-scaled @ direction, initial=0.0) < 0.5)
-
-
-def _pass_rows(
-    solver: Any, costs: FloatArray, matrix: FloatArray, lower: FloatArray, upper: FloatArray
-) -> None:
-    """Give the solver ``max costs . x`` subject to ``lower <= matrix x <= upper``."""
-    compressed = sparse.csc_array(matrix)
-    dim = costs.size
-    solver.passModel(
-        dim,
-        upper.size,
-        compressed.nnz,
-        COLUMNWISE,
-        MAXIMIZE,
-        0.0,
-        costs,
-        np.full(dim, -np.inf),
-        np.full(dim, np.inf),
-        lower,
-        upper,
-        compressed.indptr.astype(np.int32),
-        compressed.indices.astype(np.int32),
-        compressed.data,
-        np.zeros(dim, dtype=np.int32),
-    )
 
 
 def _equilibrate(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

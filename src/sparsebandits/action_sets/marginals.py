@@ -30,16 +30,12 @@ class Marginals(ABC):
         0 where nothing is gained, and for coordinates that were picked or are not available.
         """
 
-    @abstractmethod
     def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
-        """Return rho_k(v; theta) of keys[:, k], seen at step k, given the keys picked before.
+        """Return rho_k(v; theta) of keys[:, k], seen at step k: the keys, where they are the gains.
 
-        Parameters
-        ----------
-        picked : (n, steps)
-            The keys of the picks in order.
-        keys : (n, steps)
+        `picked`, (n, steps) as `keys` is, holds the keys of the picks in order.
         """
+        return keys
 
     @abstractmethod
     def add(self, picks: IntArray) -> None:
@@ -130,10 +126,6 @@ class ResolvedMarginals(Marginals):
             gain = values  # h of no coordinate is 0
         # h is monotone in S; what is left below rounding is a gain of zero.
         keys[rows, coordinates] = np.where(gain > 1e-12 * np.abs(values), gain, 0.0)
-        return keys
-
-    def gains(self, picked: FloatArray, keys: FloatArray) -> FloatArray:
-        """Return the keys: they are the gains."""
         return keys
 
     def add(self, picks: IntArray) -> None:

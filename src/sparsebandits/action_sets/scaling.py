@@ -5,6 +5,8 @@ from numpy.typing import ArrayLike
 
 from sparsebandits.validation import FloatArray
 
+_SMALLEST = np.finfo(np.float64).tiny
+
 
 def power_of_two(values: ArrayLike) -> FloatArray:
     """Round positive values down to a power of two, and 0 to 1, so that scaling is exact."""
@@ -29,6 +31,6 @@ def unit_rows(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def length(rows: FloatArray, order: float = 2.0) -> FloatArray:
     """Return the l2 norm, or another, of the rows: (..., k) to (...)."""
-    largest = np.abs(rows).max(axis=-1, keepdims=True)
-    unit = rows / np.where(largest > 0.0, largest, 1.0)  # at most 1: its powers cannot overflow
-    return np.asarray(largest[..., 0] * np.linalg.norm(unit, ord=order, axis=-1))
+    # Entries over the largest are at most 1: no power overflows.
+    scales = np.maximum(np.abs(rows).max(axis=-1, keepdims=True), _SMALLEST)
+    return np.asarray(scales[..., 0] * np.linalg.norm(rows / scales, ord=order, axis=-1))

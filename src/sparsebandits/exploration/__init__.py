@@ -6,11 +6,4 @@ from sparsebandits.exploration.diagonal import DiagonalBasis
 from sparsebandits.exploration.matrix import MatrixBasis
 from sparsebandits.exploration.table import BASES, make_basis
 
-__all__ = [
-    "BASES",
-    "Basis",
-    "BlockBasis",
-    "DiagonalBasis",
-    "MatrixBasis",
-    "make_basis",
-]
+__all__ = ["BASES", "Basis", "BlockBasis", "DiagonalBasis", "MatrixBasis", "make_basis"]

@@ -240,13 +240,9 @@ class Basis(Described):
         return next(k for k in candidates if coordinate in self.support(k))
 
     def _first_outside(self, action_set: ActionSet) -> int | None:
-        """Return the first action that is not in X, looking at a few dense rows at a time."""
-        step = max(1, _CHUNK_ENTRIES // self.dim)
-        for start in range(0, self.dim, step):
-            inside = action_set.contains(self._rows(start, min(start + step, self.dim)))
-            if not inside.all():
-                return start + int(inside.argmin())
-        return None
+        """Return the first action that is not in X."""
+        outside = np.flatnonzero(~self.fitting(action_set))
+        return int(outside[0]) if outside.size else None
 
     # ------------------------------------------------------------------ identity
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.exploration.base import Basis
-from sparsebandits.exploration.spanning import spanning_singular_values
+from sparsebandits.exploration.matrix import spanning_singular_values
 from sparsebandits.validation import FloatArray, IntArray, as_array, describe
 
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
-from sparsebandits.exploration.axes import longest_ends
 from sparsebandits.exploration.base import Basis, listed
 from sparsebandits.exploration.block import BlockBasis
-from sparsebandits.exploration.diagonal import DiagonalBasis
+from sparsebandits.exploration.diagonal import DiagonalBasis, longest_ends
 from sparsebandits.exploration.exchange import improve, inverse_traces
 from sparsebandits.exploration.patterns import block_sizes, sign_patterns
 from sparsebandits.validation import FloatArray, IntArray

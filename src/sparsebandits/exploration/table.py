@@ -6,11 +6,10 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.exploration.axes import boundary, standard
 from sparsebandits.exploration.base import Basis, refuse_restricted
 from sparsebandits.exploration.block import BlockBasis
 from sparsebandits.exploration.designed import designed_basis
-from sparsebandits.exploration.diagonal import DiagonalBasis
+from sparsebandits.exploration.diagonal import DiagonalBasis, boundary, standard
 from sparsebandits.exploration.matrix import MatrixBasis
 from sparsebandits.exploration.orthogonal import block_gaussian, block_uniform
 from sparsebandits.exploration.sparse_points import from_points

@@ -73,12 +73,7 @@ def sparse_argmax(
             "use sparse_argmax_batch for many at once."
         )
     batch = sparse_argmax_batch(
-        action_set,
-        parameter[None],
-        sparsity,
-        method,
-        time_limit=time_limit,
-        runner_up=runner_up,
+        action_set, parameter[None], sparsity, method, time_limit=time_limit, runner_up=runner_up
     )
     return batch.row(0)
 

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from sparsebandits.action_sets import ActionSet, Inequalities, Points, Quadratic
 from sparsebandits.errors import CompositionError
 from sparsebandits.oracles.knapsack import best_spend
 from sparsebandits.oracles.mixed_integer import sparse_mixed_integer
-from sparsebandits.oracles.solution import BatchSolution
+from sparsebandits.oracles.solution import BatchSolution, BestSupport
 from sparsebandits.oracles.subset_table import best_subsets, tabulate
 from sparsebandits.oracles.swap import solve_swap
 from sparsebandits.oracles.top_h import solve_top_h
@@ -28,17 +28,6 @@ _PRUNE = 1e-7
 """How far a bound on a coordinate, from a linear program of its own, may be off, with room."""
 _EQUAL = 1e-12
 """Relative differences of values, or of entries of an action, that are rounding."""
-
-
-@dataclass(frozen=True)
-class BestSupport:
-    """What a search proved for one theta."""
-
-    support: tuple[int, ...]
-    upper_bound: float
-    proven: bool = True
-    runner_up: float = math.nan
-    """The best value on supports that do not contain `support`; nan if not looked for."""
 
 
 def solve_exact(
@@ -224,7 +213,7 @@ def _mixed_integer(
     time_limit: float | None,
     runner_up: bool,
 ) -> BestSupport:
-    best = sparse_mixed_integer(
+    return sparse_mixed_integer(
         form.program,
         theta,
         sparsity,
@@ -234,7 +223,6 @@ def _mixed_integer(
         incumbent=solve_swap(action_set, theta[None, :], sparsity).actions[0],
         runner_up=runner_up,
     )
-    return BestSupport(best.support, best.upper_bound, best.proven, best.runner_up_value)
 
 
 def _spending(

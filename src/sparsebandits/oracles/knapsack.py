@@ -44,12 +44,7 @@ class BestSpend:
 
 
 def best_spend(
-    theta: FloatArray,
-    upper: FloatArray,
-    total: float,
-    sparsity: int,
-    *,
-    seconds: float = np.inf,
+    theta: FloatArray, upper: FloatArray, total: float, sparsity: int, *, seconds: float = np.inf
 ) -> BestSpend:
     """Find the support of the best H-sparse spend for every theta.
 

@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from sparsebandits.action_sets.highs import (
-    COLUMNWISE,
-    MAXIMIZE,
-    load_highs,
-    new_solver,
-    run_solver,
-)
+from sparsebandits.action_sets.highs import load_highs, new_solver, pass_rows, run_solver
 from sparsebandits.action_sets.linear_program import LinearProgram
 from sparsebandits.action_sets.scaling import power_of_two
 from sparsebandits.errors import SolverError
+from sparsebandits.oracles.solution import BestSupport
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 # Entries of a polished action this small, relative to the coordinate's range, are rounding.
@@ -33,34 +27,15 @@ _ROUNDING = 1e-12
 _PROOF = 1e-7
 
 
-@dataclass(frozen=True)
-class MixedIntegerSolution:
-    """The best sparse action found, and what is known about better ones.
+@dataclass(frozen=True, kw_only=True)
+class MixedIntegerSolution(BestSupport):
+    """The best support found, with its action, (dim,), and that action's value.
 
-    Attributes
-    ----------
-    support : tuple of int
-        The coordinates that the action uses, ascending.
-    action : (dim,) array
-        It has at most ``sparsity`` non-zero entries and satisfies the constraints to 1e-9.
-    value : float
-        ``theta . action``.
-    upper_bound : float
-        No sparse action has a larger value; equal to ``value`` when proven.
-    proven : bool
-        Whether the action is proven to be optimal.
-    runner_up_value : float
-        The largest value over the supports that do not contain ``support``; -inf if there is no
-        such support because ``support`` is empty; nan if not asked for or not proven in time.
-
+    The action has at most ``sparsity`` non-zero entries and satisfies the constraints to 1e-9.
     """
 
-    support: tuple[int, ...]
     action: FloatArray
     value: float
-    upper_bound: float
-    proven: bool
-    runner_up_value: float = float("nan")
 
 
 def sparse_mixed_integer(
@@ -85,9 +60,7 @@ def sparse_mixed_integer(
     program : LinearProgram
         Over ``{x : G x <= g}``, with ``g >= 0``.
     theta : (dim,) array
-        The objective.
     sparsity : int
-        ``H``.
     lower, upper : (dim,) arrays
         Bounds on the coordinates over the polytope, from ``LinearProgram.coordinate_bounds``.
     available : (dim,) bool array
@@ -109,21 +82,24 @@ def sparse_mixed_integer(
     ... )
     >>> solution.support, solution.value
     ((1, 2), 5.0)
-
     """
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    problem = _Problem.build(program, theta, sparsity, lower, upper, available)
+    low, high = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
+    # Moving x_i towards 0 keeps every row with no other coordinate, since g >= 0. If it also keeps
+    # the shared rows and the value, that side of 0 is never needed.
+    shared = program.matrix[np.count_nonzero(program.matrix, axis=1) > 1]
+    high = np.where((theta <= 0.0) & np.all(shared >= 0.0, axis=0), 0.0, high)
+    low = np.where((theta >= 0.0) & np.all(shared <= 0.0, axis=0), 0.0, low)
+    relevant = np.flatnonzero(available & (low < high))
+    problem = _Problem(program, theta, sparsity, low, high, relevant)
     supports: list[IntArray] = []
     if incumbent is not None:
         # Coordinates that cannot matter can be left out without loss.
         supports.append(np.intersect1d(np.flatnonzero(incumbent), problem.relevant))
     first = problem.solve(supports, deadline)
-    second = float("nan")
     if runner_up and first.proven:
-        second = problem.runner_up(first, deadline)
-    return MixedIntegerSolution(
-        first.support, first.action, first.value, first.upper_bound, first.proven, second
-    )
+        return replace(first, runner_up=problem.runner_up(first, deadline))
+    return first
 
 
 @dataclass(frozen=True)
@@ -137,25 +113,6 @@ class _Problem:
     upper: FloatArray
     relevant: IntArray
 
-    @classmethod
-    def build(
-        cls,
-        program: LinearProgram,
-        theta: FloatArray,
-        sparsity: int,
-        lower: FloatArray,
-        upper: FloatArray,
-        available: BoolArray,
-    ) -> _Problem:
-        low, high = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
-        # Moving x_i towards 0 keeps every row with no other coordinate, since g >= 0. If it also
-        # keeps the shared rows and the value, that side of 0 is never needed.
-        shared = program.matrix[np.count_nonzero(program.matrix, axis=1) > 1]
-        high = np.where((theta <= 0.0) & np.all(shared >= 0.0, axis=0), 0.0, high)
-        low = np.where((theta >= 0.0) & np.all(shared <= 0.0, axis=0), 0.0, low)
-        relevant = np.flatnonzero(available & (low < high))
-        return cls(program, theta, sparsity, low, high, relevant)
-
     def solve(
         self, supports: Sequence[IntArray], deadline: float, excluded: Sequence[int] = ()
     ) -> MixedIntegerSolution:
@@ -165,14 +122,13 @@ class _Problem:
         """
         start = max(map(self.polish, [*supports, np.zeros(0, dtype=np.intp)]), key=_value)
         if self.relevant.size <= self.sparsity and not excluded:
-            best = max(self.polish(self.relevant), start, key=_value)
-            return MixedIntegerSolution(*best, upper_bound=best[2], proven=True)
+            return max(self.polish(self.relevant), start, key=_value)
         program = _ScaledProgram(self, excluded)
-        support, bound, optimal = program.solve(start[1], deadline)
+        support, bound, optimal = program.solve(start.action, deadline)
         best = start if support is None else max(self.polish(support), start, key=_value)
-        bound = max(best[2], min(bound, self._trivial_bound()))
-        proven = optimal and bound - best[2] <= _PROOF * max(program.value_unit, abs(bound))
-        return MixedIntegerSolution(*best, upper_bound=best[2] if proven else bound, proven=proven)
+        bound = max(best.value, min(bound, self._trivial_bound()))
+        proven = optimal and bound - best.value <= _PROOF * max(program.value_unit, abs(bound))
+        return best if proven else replace(best, upper_bound=bound, proven=False)
 
     def runner_up(self, first: MixedIntegerSolution, deadline: float) -> float:
         """Return the best value over the supports that do not contain the first one."""
@@ -183,14 +139,15 @@ class _Problem:
         second = self.solve([kept], deadline, excluded=first.support)
         return second.value if second.proven else float("nan")
 
-    def polish(self, support: IntArray) -> tuple[tuple[int, ...], FloatArray, float]:
-        """Return the exact optimum on a support: coordinates in use, action and value."""
+    def polish(self, support: IntArray) -> MixedIntegerSolution:
+        """Return the exact optimum on a support, with the coordinates in use."""
         entries = self.program.maximize(self.theta[support], support)
         extent = np.maximum(self.upper[support], -self.lower[support])
         action = np.zeros(self.theta.size)
         action[support] = np.where(np.abs(entries) > _ROUNDING * extent, entries, 0.0)
         used = tuple(np.flatnonzero(action).tolist())
-        return used, action, float(self.theta @ action)
+        value = float(self.theta @ action)
+        return MixedIntegerSolution(used, value, action=action, value=value)
 
     def _trivial_bound(self) -> float:
         """Bound every sparse value by the H best coordinates, each at its own bound."""
@@ -231,25 +188,10 @@ class _ScaledProgram:
         self._solver = new_solver(
             mip_rel_gap=1e-9, mip_abs_gap=0.0, mip_feasibility_tolerance=1e-9, presolve="on"
         )
-        columns = sparse.csc_array(np.vstack(blocks))
+        costs = np.concatenate([objective / self.value_unit, np.zeros(size)])
+        box = np.concatenate([low, np.zeros(size)]), np.concatenate([high, np.ones(size)])
         upper = np.concatenate(limits)
-        self._solver.passModel(
-            2 * size,
-            upper.size,
-            columns.nnz,
-            COLUMNWISE,
-            MAXIMIZE,
-            0.0,
-            np.concatenate([objective / self.value_unit, np.zeros(size)]),
-            np.concatenate([low, np.zeros(size)]),
-            np.concatenate([high, np.ones(size)]),
-            np.full(upper.size, -np.inf),
-            upper,
-            columns.indptr.astype(np.int32),
-            columns.indices.astype(np.int32),
-            columns.data,
-            np.repeat(np.array([0, 1], dtype=np.int32), size),
-        )
+        pass_rows(self._solver, costs, np.vstack(blocks), (-np.inf, upper), box, binary=size)
 
     def solve(self, start: FloatArray, deadline: float) -> tuple[IntArray | None, float, bool]:
         """Return the support found (None if none was), the bound, and whether HiGHS finished."""
@@ -281,5 +223,5 @@ class _ScaledProgram:
         return bool(status == states.kOptimal)
 
 
-def _value(candidate: tuple[tuple[int, ...], FloatArray, float]) -> float:
-    return candidate[2]
+def _value(candidate: MixedIntegerSolution) -> float:
+    return candidate.value

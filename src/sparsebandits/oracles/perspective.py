@@ -21,11 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from sparsebandits.validation import FloatArray, IntArray
-
-BoolArray = npt.NDArray[np.bool_]
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 # The distance to the cutoff is spread evenly over the smoothing terms. A sharper smoothing has the
 # better limit and the worse Newton step: with 2 or 3 times sharper terms the trees grew 2 to 9

@@ -1,5 +1,6 @@
 """What a sparse oracle answers: the action, and how sure that is."""
 
+import math
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -104,6 +105,17 @@ class BatchSolution:
             upper_bound=float(self.upper_bounds[index]),
             method=self.method,
         )
+
+
+@dataclass(frozen=True)
+class BestSupport:
+    """What an exact search knows about one theta."""
+
+    support: tuple[int, ...]
+    upper_bound: float
+    proven: bool = True
+    runner_up: float = math.nan
+    """The best value on supports that do not contain `support`; nan if not looked for."""
 
 
 _ARRAYS = [field.name for field in fields(BatchSolution) if field.name != "method"]

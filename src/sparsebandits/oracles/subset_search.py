@@ -8,7 +8,7 @@ improves it by two Newton steps, fixes coordinates, and branches on the largest 
 
 Rounding. In the scaled problem (unit diagonal, largest abs(theta) one) values and bounds carry a
 relative error of order d H u / lambda_min, u the unit roundoff. A node is discarded only if its
-bound is below ``(1 + relative_tolerance - margin)`` times the incumbent, where
+bound is below ``(1 + 1e-9 - margin)`` times the incumbent, where
 ``margin = 16 d H u / lambda_min``; nodes that are this close are enumerated.
 """
 
@@ -37,6 +37,7 @@ _BATCH = 512  # nodes taken from the pool at once
 _CHUNK_ENTRIES = 600_000  # entries of the Newton systems solved in one call: they stay in cache
 _OPEN_NODES = 50_000  # beyond, depth first: the pool stays bounded
 _ROOT_STEPS, _NODE_STEPS = 15, 2
+_TOLERANCE = 1e-9  # supports better by less than this factor need not be found
 _FREE, _IN, _OUT = 0, 1, 2
 
 
@@ -62,7 +63,6 @@ def best_subset(
     sparsity: int,
     *,
     time_limit: float | None = None,
-    relative_tolerance: float = 1e-9,
     runner_up: bool = False,
 ) -> BestSubset:
     """Prove the best support, or stop at `time_limit` with the best found and an upper bound.
@@ -78,8 +78,6 @@ def best_subset(
     time_limit
         Seconds, checked between batches of nodes; None to run until proven. Enumeration, chosen
         for at most 300,000 supports, takes tens of milliseconds and is not interrupted.
-    relative_tolerance
-        Supports better by less than this factor need not be found.
     runner_up
         Whether to prove the second best support as well.
 
@@ -96,7 +94,7 @@ def best_subset(
     if unit == 0.0:
         value = 0.0 if runner_up else math.nan
         return BestSubset(tuple(range(sparsity)), 0.0, 0.0, True, 0, value)
-    search = _Search(scaled, target, sparsity, relative_tolerance, runner_up)
+    search = _Search(scaled, target, sparsity, runner_up)
     bound = search.run(deadline)
     return search.incumbents.report(unit, bound, search.nodes)
 
@@ -221,9 +219,7 @@ class _Pool:
 class _Search:
     """Branch and bound on a problem with unit diagonal."""
 
-    def __init__(
-        self, matrix: FloatArray, theta: FloatArray, sparsity: int, tolerance: float, two: bool
-    ) -> None:
+    def __init__(self, matrix: FloatArray, theta: FloatArray, sparsity: int, two: bool) -> None:
         self.matrix, self.theta, self.sparsity = matrix, theta, sparsity
         least = float(np.linalg.eigvalsh(matrix)[0])
         if least <= 0.0:
@@ -232,7 +228,6 @@ class _Search:
                 f"least eigenvalue is {least:.3g}."
             )
         self.margin = 16.0 * theta.size * sparsity * np.finfo(np.float64).eps / least
-        self.tolerance = tolerance
         self.nodes = 0
         self.incumbents = _Incumbents(matrix, theta, sparsity, two)
         self.pool = _Pool(theta.size)
@@ -245,7 +240,7 @@ class _Search:
     @property
     def cutoff(self) -> float:
         """Nodes whose bound is at most this are of no interest."""
-        return self.incumbents.threshold * (1.0 + self.tolerance - self.margin)
+        return self.incumbents.threshold * (1.0 + _TOLERANCE - self.margin)
 
     def run(self, deadline: float) -> float | None:
         """Search; return None when proven, else an upper bound on every support."""

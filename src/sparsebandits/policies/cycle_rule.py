@@ -9,7 +9,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.estimation import cycles_to_lock, pooled_sigma
-from sparsebandits.exploration.axes import longest_ends
+from sparsebandits.exploration.diagonal import longest_ends
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_memory import CycleMemory

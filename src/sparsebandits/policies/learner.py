@@ -88,6 +88,10 @@ class Policy(Described):
                 f"got {describe(self.action_set)}."
             )
         self._set_plain(sparsity=as_sparsity(self.sparsity, self.action_set.dim))
+        for entry in fields(self):
+            check, given = entry.metadata.get("check"), getattr(self, entry.name)
+            if check is not None and not (given is None and entry.default is None):
+                self._set_plain(**{entry.name: check(entry.name, given)})
         self.check_set(self.action_set)
 
     def _set_plain(self, **values: Any) -> None:

@@ -20,12 +20,7 @@ class Clairvoyant(ReferencePolicy):
     The upper end of every comparison. With an exact oracle its regret is 0; with another, it is
     the price of that oracle alone, which no amount of learning can save.
 
-    Parameters
-    ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
+    Parameters as in `Policy`.
 
     Examples
     --------

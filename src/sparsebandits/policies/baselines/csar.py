@@ -9,9 +9,10 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
-from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
-from sparsebandits.estimation.checks import as_delta, as_non_negative
+from sparsebandits.estimation import sigma_upper, split_delta
+from sparsebandits.estimation.checks import as_non_negative
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.parameters import checked, failure_probability, sigma_or_estimate
 from sparsebandits.policies.rule import EXPLOIT, Rule
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
@@ -86,17 +87,9 @@ class CSAR(Policy):
 
     kind: ClassVar[str] = "csar"
 
-    sigma: float | str = "estimate"
-    delta: float = 0.05
-    tolerance: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_plain(
-            sigma=as_sigma(self.sigma),
-            delta=as_delta(self.delta),
-            tolerance=as_non_negative("tolerance", self.tolerance),
-        )
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    delta: float = checked(failure_probability, 0.05)
+    tolerance: float = checked(as_non_negative, 0.0)
 
     def check_set(self, current: ActionSet) -> None:
         """Refuse sets whose coordinates do not earn on their own."""

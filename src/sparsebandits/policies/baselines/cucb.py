@@ -1,7 +1,7 @@
 """CUCB (Chen, Wang & Yuan 2013), a reference: it sees the outcome of every coordinate it plays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,10 +33,8 @@ class CUCB(ReferencePolicy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
+    action_set, sparsity, oracle
+        As in `Policy`.
     sigma : float
         The noise level of an outcome.
 
@@ -57,11 +55,7 @@ class CUCB(ReferencePolicy):
     kind: ClassVar[str] = "cucb"
     sees: ClassVar[str] = "the outcome of every coordinate that it plays"
 
-    sigma: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_plain(sigma=as_non_negative("sigma", self.sigma))
+    sigma: float = field(metadata={"check": as_non_negative})
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "CUCBRule":
         """Return the decision rule with one lane per generator, none of which is used."""

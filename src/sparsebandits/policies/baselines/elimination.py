@@ -11,7 +11,14 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
-from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
+from sparsebandits.estimation import sigma_upper, split_delta
+from sparsebandits.policies.parameters import (
+    checked,
+    failure_probability,
+    flag,
+    positive,
+    sigma_or_estimate,
+)
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
 from sparsebandits.policies.rule import EXPLOIT
@@ -20,7 +27,6 @@ from sparsebandits.validation import (
     FloatArray,
     IntArray,
     as_array,
-    as_number,
     as_theta,
     describe,
     read_only,
@@ -93,10 +99,8 @@ class SupportElimination(ExploringPolicy):
         and takes half of delta: rewards of one action within one phase, about their mean.
     delta : float
         Probability with which the best support may be lost, in (0, 1).
-    basis : str, Basis or array
-        Exploration actions; a name of `exploration.BASES`.
-    basis_seed : int
-        Draws the random bases.
+    basis, basis_seed
+        As in `ExploringPolicy`.
     growth : float
         Above 1.
     exploit_exponent : float
@@ -119,23 +123,14 @@ class SupportElimination(ExploringPolicy):
 
     kind: ClassVar[str] = "support-elimination"
 
-    sigma: float | str = "estimate"
-    delta: float = 0.05
-    growth: float = 2.0
-    exploit_exponent: float = 1.5
-    refine: bool = False
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    delta: float = checked(failure_probability, 0.05)
+    growth: float = checked(positive, 2.0)
+    exploit_exponent: float = checked(positive, 1.5)
+    refine: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        split_delta(self.delta, self.sigma)
-        plain: dict[str, Any] = {
-            "sigma": as_sigma(self.sigma),
-            "delta": float(self.delta),
-            "growth": as_number("growth", self.growth, positive=True),
-            "exploit_exponent": as_number("exploit_exponent", self.exploit_exponent, positive=True),
-            "refine": bool(self.refine),
-        }
-        self._set_plain(**plain)
         if self.growth <= 1:
             raise InvalidValueError(
                 f"growth must be above 1, so that phases get longer, got {self.growth}; 2 is usual."

@@ -10,10 +10,11 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.cycle_rule import longest_way
+from sparsebandits.policies.parameters import checked, positive
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
 from sparsebandits.policies.rule import EXPLOIT, Tape, uniforms
-from sparsebandits.validation import FloatArray, as_number
+from sparsebandits.validation import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,13 +28,8 @@ class EpsilonGreedy(ExploringPolicy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
-    basis : str, Basis or array
-        Exploration actions b_1..b_d.
-    basis_seed : int
+    action_set, sparsity, oracle, basis, basis_seed
+        As in `ExploringPolicy`.
     rate : float
         c. With 0.03 and d = 20, one step in 17 explores at t = 1,000 and one in 77 at 100,000. Of
         0.01, 0.03 and 0.1 it had the least regret with power 1/3 on the l2 ball and on [0, 1]^20
@@ -64,14 +60,12 @@ class EpsilonGreedy(ExploringPolicy):
 
     kind: ClassVar[str] = "epsilon-greedy"
 
-    rate: float = 0.03
-    power: float = 1 / 3
-    ridge: float = 1.0
+    rate: float = checked(positive, 0.03)
+    power: float = checked(positive, 1 / 3)
+    ridge: float = checked(positive, 1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names = ("rate", "power", "ridge")
-        self._set_plain(**{n: as_number(n, getattr(self, n), positive=True) for n in names})
         if self.power > 1:
             raise InvalidValueError(
                 f"power must lie in (0, 1], got {self.power}: beyond 1 the exploration would end."

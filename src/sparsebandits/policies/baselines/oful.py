@@ -4,24 +4,23 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import CompositionError, InvalidValueError
-from sparsebandits.estimation import as_sigma
-from sparsebandits.estimation.checks import as_delta
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.parameters import (
+    checked,
+    failure_probability,
+    positive,
+    sigma_or_estimate,
+)
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import Tape, normals
-from sparsebandits.validation import (
-    FloatArray,
-    IntArray,
-    as_choice,
-    as_integer,
-    as_number,
-)
+from sparsebandits.validation import FloatArray, IntArray, as_choice, as_integer, as_number
 
 MAXIMISERS = ("alternating", "dani", "enumerate")
 
@@ -32,6 +31,12 @@ LISTED_POINTS = 50_000
 
 ANGLES = 720
 """Points on the boundary of a round set in each plane of two coordinates."""
+
+
+def _as_radius(name: str, radius: Any) -> float | str:
+    if isinstance(radius, str) and radius != PROVEN:
+        raise InvalidValueError(f"{name} must be a number or {PROVEN!r}, got {radius!r}.")
+    return radius if isinstance(radius, str) else as_number(name, radius, positive=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,9 +60,8 @@ class OFUL(Policy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
+    action_set, sparsity
+        As in `Policy`.
     oracle : str
         How the best H-sparse action for a theta is found; unused by "enumerate".
     sigma : float or "estimate"
@@ -90,29 +94,17 @@ class OFUL(Policy):
 
     kind: ClassVar[str] = "oful"
 
-    sigma: float | str = "estimate"
-    delta: float = 0.05
-    ridge: float = 1.0
-    theta_bound: float | None = None
-    radius: float | str = PROVEN
-    maximiser: str = "alternating"
-    starts: int = 16
-    sweeps: int = 10
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    delta: float = checked(failure_probability, 0.05)
+    ridge: float = checked(positive, 1.0)
+    theta_bound: float | None = checked(positive, None)
+    radius: float | str = checked(_as_radius, PROVEN)
+    maximiser: str = checked(partial(as_choice, known=MAXIMISERS), "alternating")
+    starts: int = checked(partial(as_integer, minimum=2), 16)
+    sweeps: int = checked(partial(as_integer, minimum=0), 10)
 
     def __post_init__(self) -> None:
-        as_choice("maximiser", self.maximiser, MAXIMISERS)
         super().__post_init__()
-        plain: dict[str, Any] = {
-            "sigma": as_sigma(self.sigma),
-            "delta": as_delta(self.delta),
-            "ridge": as_number("ridge", self.ridge, positive=True),
-            "starts": as_integer("starts", self.starts, minimum=2),
-            "sweeps": as_integer("sweeps", self.sweeps, minimum=0),
-            "radius": _as_radius(self.radius),
-        }
-        if self.theta_bound is not None:
-            plain["theta_bound"] = as_number("theta_bound", self.theta_bound, positive=True)
-        self._set_plain(**plain)
         if self.sigma == 0 and self.radius != PROVEN:
             raise InvalidValueError(
                 f"radius={self.radius} is a multiple of sigma, and sigma=0 leaves no bonus at "
@@ -133,14 +125,6 @@ class OFUL(Policy):
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "OFULRule":
         """Return the decision rule with one lane per generator."""
         return OFULRule(self, generators, block)
-
-
-def _as_radius(radius: Any) -> float | str:
-    if isinstance(radius, str):
-        if radius != PROVEN:
-            raise InvalidValueError(f"radius must be a number or {PROVEN!r}, got {radius!r}.")
-        return radius
-    return as_number("radius", radius, positive=True)
 
 
 class OFULRule(RidgeRule):

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from sparsebandits.policies.cycle import Cycle
+from sparsebandits.policies.parameters import checked, flag
 from sparsebandits.policies.phased import CyclePolicy, ExploringPolicy
 from sparsebandits.policies.schedules import Schedule, make_schedule
 
@@ -18,13 +19,8 @@ class PEGE(CyclePolicy, ExploringPolicy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
-    basis : str, Basis or array
-        Exploration actions b_1..b_d.
-    basis_seed : int
+    action_set, sparsity, oracle, basis, basis_seed
+        As in `ExploringPolicy`.
     schedule : str or function
         m_c: "linear", "sqrt", "quadratic", or a function of the cycle.
     use_all_data : bool
@@ -50,11 +46,10 @@ class PEGE(CyclePolicy, ExploringPolicy):
     kind: ClassVar[str] = "pege"
 
     schedule: Any = "linear"
-    use_all_data: bool = False
+    use_all_data: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set_plain(use_all_data=bool(self.use_all_data))
         _ = self.exploitation_steps
 
     @cached_property

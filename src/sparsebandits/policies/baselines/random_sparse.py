@@ -19,13 +19,8 @@ class RandomSparse(Policy):
     The lower end of every comparison: a policy that does not beat it has learned nothing. Its
     expected reward is 0 on sets that are symmetric about 0.
 
-    Parameters
-    ----------
-    action_set : ActionSet
-    sparsity : int
-        H; all available coordinates are used where there are fewer.
-    oracle : str
-        Not used; part of every policy.
+    Parameters as in `Policy`; all available coordinates are used where there are fewer than H, and
+    the oracle is not used.
 
     Examples
     --------

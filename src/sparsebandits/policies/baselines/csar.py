@@ -1,8 +1,10 @@
 """CSAR (Rejwan & Mansour 2020): accept and reject arms of a box from the sums of sets of arms."""
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +15,7 @@ from sparsebandits.estimation import sigma_upper, split_delta
 from sparsebandits.estimation.checks import as_non_negative
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.parameters import checked, failure_probability, sigma_or_estimate
-from sparsebandits.policies.rule import EXPLOIT, Rule
+from sparsebandits.policies.rule import EXPLOIT, PerSet, Rule
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _LAST_PHASE = 25
@@ -73,9 +75,8 @@ class CSAR(Policy):
     --------
     >>> import numpy as np
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.csar import CSAR
     >>> box = sb.Box(np.zeros(4), np.ones(4))
-    >>> learner = CSAR(action_set=box, sparsity=2, sigma=0.01).start()
+    >>> learner = sb.CSAR(action_set=box, sparsity=2, sigma=0.01).start()
     >>> theta, phase = np.array([0.9, -0.5, 0.3, 0.7]), "explore"
     >>> while phase == "explore":
     ...     decision = learner.ask()
@@ -154,7 +155,7 @@ class CSARRule(Rule):
         self._rounds = np.zeros(lanes, dtype=np.intp)
         self._values = np.zeros((lanes, dim))
         self._places = np.arange(width)
-        self._asked_about: tuple[ActionSet, bool] = (box, True)
+        self._is_own = PerSet(partial(operator.eq, box))
         # Two rounds at least show the spread.
         first = 2 if isinstance(policy.sigma, str) else 1
         self._precision = first * self._order(int(np.count_nonzero(self._end)), policy.sparsity)
@@ -215,12 +216,6 @@ class CSARRule(Rule):
         self.pulls = np.where(exploring, chosen, EXPLOIT)
         return np.asarray(actions)
 
-    def _is_own(self, current: ActionSet) -> bool:
-        """Whether this is the policy's set; the answer for the last one is kept."""
-        if self._asked_about[0] is not current:
-            self._asked_about = (current, current == self.policy.action_set)
-        return self._asked_about[1]
-
     def _best(self, lanes: IntArray, current: ActionSet) -> FloatArray:
         """Return the accepted arms that the set allows, and the best others in what is left."""
         assert current.sorting is not None  # `check_set`
@@ -231,30 +226,23 @@ class CSARRule(Rule):
         supports = np.where(np.take_along_axis(earning, order, axis=1), order, -1)
         return current.respond_on(self.theta[lanes], supports)[0]
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in rewards of sets of the phase under way; others are of no use any more."""
-        where = self.everyone if lanes is None else lanes
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
+        # Rewards of sets of another phase are of no use any more.
         played = actions != 0
-        whole = (actions == np.where(played, self._values[where], 0.0)).all(axis=1)
-        useful = np.flatnonzero((pulls != EXPLOIT) & whole & self._due[where].any(axis=1))
+        whole = (actions == np.where(played, self._values[lanes], 0.0)).all(axis=1)
+        useful = np.flatnonzero((pulls != EXPLOIT) & whole & self._due[lanes].any(axis=1))
         if not useful.size:
             return
-        where, played, earned = where[useful], played[useful], rewards[useful]
-        same = (self._sets[where] == played[:, None, :]).all(axis=2) & self._due[where]
-        found = same.any(axis=1)
-        where, earned, places = where[found], earned[found], same.argmax(axis=1)[found]
-        self.counts[where, places] += 1
-        before = earned - self.means[where, places]
-        self.means[where, places] += before / self.counts[where, places]
-        self.squares[where] += before * (earned - self.means[where, places])
-        lacking = self._due[where] & (self.counts[where] < self._rounds[where, None])
-        for lane in where[~lacking.any(axis=1)]:
+        lanes, played, earned = lanes[useful], played[useful], rewards[useful]
+        same = (self._sets[lanes] == played[:, None, :]).all(axis=2) & self._due[lanes]
+        asked = same.any(axis=1)
+        lanes, earned, places = lanes[asked], earned[asked], same.argmax(axis=1)[asked]
+        self.counts[lanes, places] += 1
+        before = earned - self.means[lanes, places]
+        self.means[lanes, places] += before / self.counts[lanes, places]
+        self.squares[lanes] += before * (earned - self.means[lanes, places])
+        lacking = self._due[lanes] & (self.counts[lanes] < self._rounds[lanes, None])
+        for lane in lanes[~lacking.any(axis=1)]:
             self._end_phase(int(lane))
 
     # ------------------------------------------------------------------ the end of a phase

@@ -42,11 +42,10 @@ class CUCB(ReferencePolicy):
     --------
     >>> import numpy as np
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.cucb import CUCB
     >>> box = sb.Box(np.zeros(3), np.ones(3))
     >>> theta, noise = [0.2, 0.8, 0.5], sb.Gaussian(0.1)
     >>> env = sb.LinearEnvironment(action_set=box, theta_star=theta, noise=noise)
-    >>> policy = CUCB(action_set=box, sparsity=1, sigma=0.1)
+    >>> policy = sb.CUCB(action_set=box, sparsity=1, sigma=0.1)
     >>> run = sb.simulate(policy, env, horizon=500, trials=2, seed=0)
     >>> bool(run.regret[:, -1].max() < 5.0)
     True
@@ -108,15 +107,9 @@ class CUCBRule(InformedRule):
         downwards = (lower < 0) & ((upper <= 0) | (lower * low > upper * high))
         return np.asarray(np.where(downwards, low, high))
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         """Count the step; the reward says nothing that the outcomes do not."""
-        self.steps[slice(None) if lanes is None else lanes] += 1
+        self.steps[lanes] += 1
 
     def learn_items(self, actions: FloatArray, items: FloatArray) -> None:
         """Take in the outcome of every coordinate that was played."""

@@ -21,7 +21,7 @@ from sparsebandits.policies.parameters import (
 )
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import EXPLOIT
+from sparsebandits.policies.rule import EXPLOIT, PerSet
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -111,8 +111,7 @@ class SupportElimination(ExploringPolicy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.elimination import SupportElimination
-    >>> policy = SupportElimination(action_set=sb.LpBall(3), sparsity=1, sigma=0.01)
+    >>> policy = sb.SupportElimination(action_set=sb.LpBall(3), sparsity=1, sigma=0.01)
     >>> learner = policy.start()
     >>> for _ in range(7):
     ...     decision = learner.ask()
@@ -215,7 +214,7 @@ class SupportEliminationRule(RidgeRule):
         self._matters = sizes > 1e-13 * sizes.max(axis=1, keepdims=True)
         self._norm = policy.action_set.sparse_norm_bound(policy.sparsity)
         self._targets = [0]
-        self._known: tuple[ActionSet, bool, BoolArray] | None = None
+        self._look_at = PerSet(self._find_fitting)
         self.alive = np.ones((lanes, count), dtype=np.bool_)
         self.survivors = np.full(lanes, count)
         self.phase = np.ones(lanes, dtype=np.intp)
@@ -280,14 +279,8 @@ class SupportEliminationRule(RidgeRule):
                     "earlier copy."
                 )
 
-    def check_pull(self, action: FloatArray, pull: int) -> None:
-        """Refuse an open decision that is no exploration of this basis."""
-        super().check_pull(action, pull)
-        if pull != EXPLOIT and (action != self._rows[pull]).any():
-            raise InvalidValueError(
-                f"state.open must hold the exploration actions that it names, got {pull} for "
-                f"{describe(action.tolist())}."
-            )
+    def _exploration(self, pull: int, action: FloatArray) -> FloatArray:
+        return np.asarray(self._rows[pull])
 
     def support_in(self, lane: int) -> tuple[int, ...] | None:
         """Return the single support that is left in a lane; None while there are several."""
@@ -302,8 +295,7 @@ class SupportEliminationRule(RidgeRule):
         is_whole, fits = self._look_at(current)
         free = (self.left == 0) & ~self._is_settled()
         due = np.flatnonzero(free & ~self._behind().any(axis=1))
-        before = {name: array.copy() for name, array in self._phase_arrays().items() if due.size}
-        try:
+        with self._undone_on_error(self._phase_arrays() if due.size else ()):
             for lane in due:
                 self._test(int(lane))
             free[due] = (self.left[due] == 0) & ~self._is_settled()[due]
@@ -315,27 +307,17 @@ class SupportEliminationRule(RidgeRule):
             rest = np.flatnonzero(~exploring)
             if rest.size:
                 actions[rest] = self._exploit(rest, current, is_whole)
-        except BaseException:
-            for name, array in before.items():
-                getattr(self, name)[:] = array
-            raise
         explorers = np.flatnonzero(exploring)
         self.asked[explorers, arms[explorers]] += 1
         self.left[rest] = np.maximum(self.left[rest] - 1, 0)
         self.pulls = np.where(exploring, arms, EXPLOIT)
         return np.asarray(actions)
 
-    def _look_at(self, current: ActionSet) -> tuple[bool, BoolArray]:
+    def _find_fitting(self, current: ActionSet) -> tuple[bool, BoolArray]:
         """Return whether this is the policy's own set, and which basis actions it contains."""
-        if self._known is None or self._known[0] is not current:
-            whole = self._settings.action_set
-            is_whole = current is whole or (current.is_unrestricted and current == whole)
-            fits = np.ones(self.dim, dtype=np.bool_)
-            if not is_whole:
-                fits = np.asarray(current.contains(self._rows))
-            self._known = (current, is_whole, fits)
-        _, is_known, contained = self._known
-        return is_known, contained
+        whole = self._settings.action_set
+        is_whole = current is whole or (current.is_unrestricted and current == whole)
+        return is_whole, np.asarray(is_whole | current.contains(self._rows))
 
     def _is_settled(self) -> BoolArray:
         """Return which lanes are done with exploring: one support left, and a phase behind it."""
@@ -404,18 +386,10 @@ class SupportEliminationRule(RidgeRule):
 
     # ------------------------------------------------------------------ learn
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in one reward of each lane, or of the given distinct `lanes`."""
-        super().learn(actions, rewards, pulls, lanes)
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
+        super()._learn(actions, rewards, pulls, lanes)
         explored = np.flatnonzero(pulls != EXPLOIT)
-        arms = pulls[explored]
-        where = explored if lanes is None else lanes[explored]
+        where, arms = lanes[explored], pulls[explored]
         here = (where, arms)
         self.told[here] += 1
         self.means[here] += (rewards[explored] - self.means[here]) / self.told[here]

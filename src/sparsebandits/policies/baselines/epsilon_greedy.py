@@ -52,8 +52,7 @@ class EpsilonGreedy(ExploringPolicy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.epsilon_greedy import EpsilonGreedy
-    >>> policy = EpsilonGreedy(action_set=sb.LpBall(20), sparsity=5)
+    >>> policy = sb.EpsilonGreedy(action_set=sb.LpBall(20), sparsity=5)
     >>> [round(policy.epsilon(t), 3) for t in (1, 8, 1000, 10**6)]
     [0.6, 0.3, 0.06, 0.006]
     """

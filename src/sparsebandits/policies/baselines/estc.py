@@ -58,8 +58,7 @@ class ESTC(Policy):
     --------
     >>> import numpy as np
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.estc import ESTC
-    >>> learner = ESTC(action_set=sb.LpBall(50), sparsity=4, exploration_steps=40).start(seed=0)
+    >>> learner = sb.ESTC(action_set=sb.LpBall(50), sparsity=4, exploration_steps=40).start(seed=0)
     >>> theta = np.zeros(50)
     >>> theta[[7, 20]] = 1.0
     >>> for _ in range(40):
@@ -142,20 +141,12 @@ class ESTCRule(Rule):
         self.pulls = np.where(committed, EXPLOIT, 0)
         return actions
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in the rewards of explorations."""
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         explored = pulls != EXPLOIT
         if not explored.any():
             return
-        where = (self.everyone if lanes is None else lanes)[explored]
-        self.sums.add(actions[explored], rewards[explored], where)
-        self._commit(where)
+        self.sums.add(actions[explored], rewards[explored], lanes[explored])
+        self._commit(lanes[explored])
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once, as explorations."""

@@ -43,8 +43,7 @@ class ExploreThenCommit(CyclePolicy, ExploringPolicy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.explore_then_commit import ExploreThenCommit
-    >>> policy = ExploreThenCommit(action_set=sb.LpBall(3), sparsity=1, horizon=100)
+    >>> policy = sb.ExploreThenCommit(action_set=sb.LpBall(3), sparsity=1, horizon=100)
     >>> policy.rounds
     8
     >>> learner = policy.start(seed=0)

@@ -19,7 +19,7 @@ from sparsebandits.policies.parameters import (
     sigma_or_estimate,
 )
 from sparsebandits.policies.ridge_rule import RidgeRule
-from sparsebandits.policies.rule import Tape, normals
+from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray, as_choice, as_integer, as_number
 
 MAXIMISERS = ("alternating", "dani", "enumerate")
@@ -85,8 +85,7 @@ class OFUL(Policy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.oful import OFUL
-    >>> learner = OFUL(action_set=sb.LpBall(3), sparsity=1, sigma=0.1).start(seed=0)
+    >>> learner = sb.OFUL(action_set=sb.LpBall(3), sparsity=1, sigma=0.1).start(seed=0)
     >>> learner.tell(learner.ask(), 0.7)
     >>> sorted(learner.theta_hat.round(2).tolist())
     [0.0, 0.0, 0.35]
@@ -146,22 +145,14 @@ class OFULRule(RidgeRule):
         # One random direction for each start but the first.
         width = (policy.starts - 1) * dim if policy.maximiser == "alternating" else 0
         self._tape = Tape(generators, width, block, normals) if width else None
-        self._listed: tuple[ActionSet, FloatArray] | None = None
+        self._points = PerSet(partial(extreme_points, sparsity=policy.sparsity))
 
     # ------------------------------------------------------------------ the ellipsoid
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in one reward of each lane, or of the given distinct `lanes`."""
-        where: Any = slice(None) if lanes is None else lanes
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         # det(A + x x') = det(A) (1 + x' A^-1 x): a sum of terms >= 0, which cannot cancel.
-        self.log_det[where] += np.log1p(self.posterior.widths(actions, where))
-        super().learn(actions, rewards, pulls, lanes)
+        self.log_det[lanes] += np.log1p(self.posterior.widths(actions, lanes))
+        super()._learn(actions, rewards, pulls, lanes)
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
@@ -241,11 +232,11 @@ class OFULRule(RidgeRule):
             proposed = actions.copy()
             # A start that did not rise would be sent the same theta again.
             proposed[rising] = self._best(thetas[rising], current)
-            found = self.index(proposed, radii)
-            rising &= found > index
+            reached = self.index(proposed, radii)
+            rising &= reached > index
             if not rising.any():
                 break
-            actions[rising], index[rising] = proposed[rising], found[rising]
+            actions[rising], index[rising] = proposed[rising], reached[rising]
         return np.asarray(actions[lanes, index.argmax(axis=1)])
 
     def _corners(self, current: ActionSet, radii: FloatArray) -> FloatArray:
@@ -261,9 +252,7 @@ class OFULRule(RidgeRule):
         return np.asarray(actions[self.everyone, values.argmax(axis=1)])
 
     def _scan(self, current: ActionSet, radii: FloatArray) -> FloatArray:
-        if self._listed is None or self._listed[0] is not current:
-            self._listed = (current, extreme_points(current, self._settings.sparsity))
-        points = self._listed[1]
+        points = self._points(current)
         chosen = np.empty((self.lanes, self.dim))
         for lane in self.everyone:
             shadow = points @ self.posterior.root[lane]

@@ -34,8 +34,7 @@ class PEGE(CyclePolicy, ExploringPolicy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.pege import PEGE
-    >>> learner = PEGE(action_set=sb.LpBall(2), sparsity=1).start(seed=0)
+    >>> learner = sb.PEGE(action_set=sb.LpBall(2), sparsity=1).start(seed=0)
     >>> for _ in range(3):
     ...     decision = learner.ask()
     ...     learner.tell(decision, float(decision.action @ [0.2, -1.0]))

@@ -25,8 +25,7 @@ class RandomSparse(Policy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.random_sparse import RandomSparse
-    >>> learner = RandomSparse(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+    >>> learner = sb.RandomSparse(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
     >>> learner.ask().action.round(2)
     array([ 0.  , -0.83,  0.  ,  0.56])
     """
@@ -58,13 +57,7 @@ class RandomSparseRule(Rule):
         direction[self.everyone[:, None], support] = draws[:, self.dim :][:, : support.shape[1]]
         return current.respond_on(direction, support)[0]
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         """Learn nothing."""
 
     @property

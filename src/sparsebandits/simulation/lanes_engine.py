@@ -1,19 +1,23 @@
 """Any policy, all trials side by side: its rule with one lane of arrays per trial."""
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.policies import Policy
 from sparsebandits.policies.rule import InformedRule, Rule, Tape
-from sparsebandits.simulation.delayed_rewards import Mailbox
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
+Parcel = TypeVar("Parcel")
+
 _NOISE_BLOCK = 1024
+
+_DELAY_BLOCK = 4096
 
 _DRAWS_AHEAD = 64
 """Rows of random numbers that are drawn ahead for each lane."""
@@ -41,6 +45,30 @@ class NoiseTapes:
             if pulled.any():
                 noise[pulled] = tape.next(np.flatnonzero(pulled))[:, 0]
         return noise * self._noise.scale_of(actions) if self._noise.depends_on_action else noise
+
+
+class Mailbox(Generic[Parcel]):
+    """The rewards of one trial on their way, each with a delay that the environment draws."""
+
+    def __init__(self, environment: LinearEnvironment, seed: int, trial: int) -> None:
+        self._delay = environment.delay
+        self._rng = stream(seed, trial, Stream.DELAY)
+        self._drawn: IntArray | None = None
+        self._due: dict[int, list[Parcel]] = {}
+
+    def post(self, step: int, parcel: Parcel) -> None:
+        """Send off the reward of a step; steps are posted in order, from 1."""
+        delay = 0
+        if self._delay is not None:
+            place = (step - 1) % _DELAY_BLOCK
+            if place == 0 or self._drawn is None:
+                self._drawn = self._delay.draw(self._rng, _DELAY_BLOCK)
+            delay = int(self._drawn[place])
+        self._due.setdefault(step + delay, []).append(parcel)
+
+    def arrivals(self, step: int) -> list[Parcel]:
+        """Return what arrives after a step, in the order in which it was sent."""
+        return self._due.pop(step, [])
 
 
 _Parcel = tuple[FloatArray, float, int]

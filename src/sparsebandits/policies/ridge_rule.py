@@ -64,8 +64,8 @@ class RidgeRule(Rule):
         return np.full(self.posterior.counts[lanes].shape, float(self.sigma))
 
     def arrays(self) -> dict[str, Any]:
-        """Return the regression's arrays."""
-        return self.posterior.arrays()
+        """Return the regression's arrays, and those of the rule itself."""
+        return {**self.posterior.arrays(), **super().arrays()}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; refuse an estimate that contradicts its sums."""

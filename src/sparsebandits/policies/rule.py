@@ -98,6 +98,9 @@ class Rule(ABC):
     commits: bool = False
     """Whether a lane can commit to a support for good."""
 
+    saved: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are arrays and change, the generators apart."""
+
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0}
     """The least value that a saved array may have, by its name; 0 for integers not named."""
 
@@ -214,9 +217,9 @@ class Rule(ABC):
 
     # ------------------------------------------------------------------ one lane, saved
 
-    @abstractmethod
     def arrays(self) -> dict[str, Any]:
         """Return every array that changes, by name; the first axis is the lane."""
+        return {name: getattr(self, name) for name in self.saved}
 
     def state(self) -> dict[str, Any]:
         """Return the only lane, JSON-safe."""

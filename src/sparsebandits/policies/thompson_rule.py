@@ -40,6 +40,8 @@ class ThompsonRule(RidgeRule):
         What was available when it was decided.
     """
 
+    saved: ClassVar[tuple[str, ...]] = ("held", "left", "awaited", "offered")
+
     ridge: ClassVar[float] = 0.1
     samples: ClassVar[int] = 3
     scale: ClassVar[float] = 1.0
@@ -117,11 +119,6 @@ class ThompsonRule(RidgeRule):
         self.left[0] = 0
 
     # ------------------------------------------------------------------ saved
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the regression's arrays, and the decision that is held."""
-        names = ("held", "left", "awaited", "offered")
-        return {**super().arrays(), **{name: getattr(self, name) for name in names}}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; what is still to be played must be an action."""

@@ -66,7 +66,3 @@ class ClairvoyantRule(InformedRule):
     def estimate(self) -> FloatArray | None:
         """theta* of each lane; None until it is told."""
         return self._theta
-
-    def arrays(self) -> dict[str, Any]:
-        """Return nothing: no step changes anything."""
-        return {}

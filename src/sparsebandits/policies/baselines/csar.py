@@ -133,6 +133,7 @@ class CSARRule(Rule):
     """
 
     commits = True
+    saved = ("accepted", "rejected", "theta", "phase", "cursor", "counts", "means", "squares")
 
     def __init__(self, policy: CSAR, lanes: int) -> None:
         box, dim = policy.action_set, policy.action_set.dim
@@ -310,11 +311,6 @@ class CSARRule(Rule):
         if self._due[lane].any():
             return None
         return tuple(int(i) for i in np.flatnonzero(self.accepted[lane]))
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the decisions and the rewards of the phase."""
-        names = ("accepted", "rejected", "theta", "phase", "cursor", "counts", "means", "squares")
-        return {name: getattr(self, name) for name in names}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned, and lay out its phase anew."""

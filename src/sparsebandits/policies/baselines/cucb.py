@@ -64,6 +64,8 @@ class CUCB(ReferencePolicy):
 class CUCBRule(InformedRule):
     """Counts and means of every coordinate."""
 
+    saved: ClassVar[tuple[str, ...]] = ("counts", "means", "steps")
+
     def __init__(self, policy: CUCB, lanes: int) -> None:
         dim = policy.action_set.dim
         super().__init__(policy.action_set, policy.sparse_oracle, lanes)
@@ -126,7 +128,3 @@ class CUCBRule(InformedRule):
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return sigma in each lane."""
         return np.full(self.everyone[lanes].shape, self._sigma)
-
-    def arrays(self) -> dict[str, Any]:
-        """Return counts, means and steps."""
-        return {"counts": self.counts, "means": self.means, "steps": self.steps}

@@ -190,6 +190,10 @@ def _ceiling(logarithm: float, factor: int) -> int:
     return math.ceil(factor * math.exp(logarithm) * (1 - 1e-12))
 
 
+_SURVIVAL = ("alive", "survivors", "phase", "target", "left", "chosen", "needed", "asked")
+_REWARDS = ("told", "means", "fresh", "fresh_means", "spread", "freedom")
+
+
 class SupportEliminationRule(RidgeRule):
     """The survivors of every lane, and the rewards of its basis actions.
 
@@ -201,6 +205,7 @@ class SupportEliminationRule(RidgeRule):
     """
 
     commits = True
+    saved = (*_SURVIVAL, *_REWARDS)
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "spread": 0.0, "chosen": -1.0}
 
     def __init__(self, policy: SupportElimination, lanes: int) -> None:
@@ -230,15 +235,6 @@ class SupportEliminationRule(RidgeRule):
         self.fresh_means = np.zeros((lanes, dim))
         self.spread = np.zeros(lanes)
         self.freedom = np.zeros(lanes, dtype=np.intp)
-
-    def _phase_arrays(self) -> dict[str, Any]:
-        names = ("alive", "survivors", "phase", "target", "left", "chosen", "needed", "asked")
-        more = ("told", "means", "fresh", "fresh_means", "spread", "freedom")
-        return {name: getattr(self, name) for name in names + more}
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the regression, the survivors and the statistics of the explorations."""
-        return {**super().arrays(), **self._phase_arrays()}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned."""
@@ -295,7 +291,7 @@ class SupportEliminationRule(RidgeRule):
         is_whole, fits = self._look_at(current)
         free = (self.left == 0) & ~self._is_settled()
         due = np.flatnonzero(free & ~self._behind().any(axis=1))
-        with self._undone_on_error(self._phase_arrays() if due.size else ()):
+        with self._undone_on_error(self.saved if due.size else ()):
             for lane in due:
                 self._test(int(lane))
             free[due] = (self.left[due] == 0) & ~self._is_settled()[due]

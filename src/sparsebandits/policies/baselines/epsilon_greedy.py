@@ -85,6 +85,7 @@ class EpsilonGreedyRule(RidgeRule):
     """Two uniform draws per lane and step: whether to explore, and by which action."""
 
     policy: EpsilonGreedy
+    saved: ClassVar[tuple[str, ...]] = ("choices",)
 
     def __init__(
         self, policy: EpsilonGreedy, generators: Sequence[np.random.Generator], block: int
@@ -93,7 +94,7 @@ class EpsilonGreedyRule(RidgeRule):
         super().__init__(policy, len(generators), prior, "estimate")
         self._rows, self.explorations = policy.exploration.actions, self.dim
         self._tape = Tape(generators, 2, block, uniforms)
-        self._choices = np.zeros(self.lanes, dtype=np.intp)
+        self.choices = np.zeros(self.lanes, dtype=np.intp)
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Explore with probability epsilon_t, or exploit."""
@@ -102,7 +103,7 @@ class EpsilonGreedyRule(RidgeRule):
             fitting = np.flatnonzero(self.policy.exploration.fitting(current))
         draws = self._tape.next(self.everyone)
         # Every call serves all lanes, so t is the same in each of them.
-        epsilon = self.policy.epsilon(int(self._choices[0]) + 1)
+        epsilon = self.policy.epsilon(int(self.choices[0]) + 1)
         explore = (draws[:, 0] < epsilon) & bool(fitting.size)
         actions = np.tile(longest_way(current), (self.lanes, 1))
         arms = fitting[(draws[explore, 1] * fitting.size).astype(np.intp)]
@@ -110,20 +111,16 @@ class EpsilonGreedyRule(RidgeRule):
         exploit = ~explore & (self.posterior.counts > 0)
         if exploit.any():
             actions[exploit] = self.policy.best_actions(self.posterior.theta_hat[exploit], current)
-        self._choices += 1
+        self.choices += 1
         self.pulls = np.full(self.lanes, EXPLOIT)
         self.pulls[explore] = arms
         return actions
 
-    def arrays(self) -> dict[str, Any]:
-        """Return the regression's arrays and the number of choices."""
-        return {**super().arrays(), "choices": self._choices}
-
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; epsilon is that of the decisions made."""
         super().restore(state, asked)
-        if self._choices[0] != asked:
+        if self.choices[0] != asked:
             raise InvalidValueError(
                 f"state.choices must be the {asked} decisions before next_id, got "
-                f"{self._choices[0]}."
+                f"{self.choices[0]}."
             )

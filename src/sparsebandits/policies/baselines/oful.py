@@ -135,6 +135,7 @@ class OFULRule(RidgeRule):
         ln det(I + V / ridge).
     """
 
+    saved: ClassVar[tuple[str, ...]] = ("log_det",)
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "log_det": 0.0}
 
     def __init__(self, policy: OFUL, generators: Sequence[np.random.Generator], block: int) -> None:
@@ -163,10 +164,6 @@ class OFULRule(RidgeRule):
         """Return ln det(I + V / ridge) of the only lane, from R."""
         log_root = float(np.linalg.slogdet(self.posterior.root[0])[1])  # ln |det R|
         return max(0.0, -2 * log_root - self.dim * math.log(self._settings.ridge))
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the regression's arrays and the determinant."""
-        return {**super().arrays(), "log_det": self.log_det}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; refuse a determinant that contradicts its sums."""

@@ -64,7 +64,3 @@ class RandomSparseRule(Rule):
     def estimate(self) -> None:
         """None: nothing is estimated."""
         return
-
-    def arrays(self) -> dict[str, Any]:
-        """Return nothing: all that changes is the generator."""
-        return {}

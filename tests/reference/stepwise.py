@@ -6,7 +6,7 @@ import numpy as np
 
 import sparsebandits as sb
 from sparsebandits.policies import Decision
-from sparsebandits.simulation.delayed_rewards import Mailbox
+from sparsebandits.simulation.lanes_engine import Mailbox
 from sparsebandits.simulation.record import Recorder, Run, found_share, log_spaced_steps
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparsebandits as sb
-from sparsebandits.simulation import delayed_rewards
-from sparsebandits.simulation.delayed_rewards import Mailbox
+from sparsebandits.simulation import lanes_engine
+from sparsebandits.simulation.lanes_engine import Mailbox
 from sparsebandits.simulation.streams import Stream, stream
 from sparsebandits.validation import IntArray
 
@@ -35,7 +35,7 @@ def drawn(longest: int, blocks: int, seed: int = 3, trial: int = 1) -> IntArray:
     """The delays of the trial's stream, block after block."""
     rng = stream(seed, trial, Stream.DELAY)
     return np.concatenate(
-        [sb.UniformDelay(longest).draw(rng, delayed_rewards._BLOCK) for _ in range(blocks)]
+        [sb.UniformDelay(longest).draw(rng, lanes_engine._DELAY_BLOCK) for _ in range(blocks)]
     )
 
 
@@ -63,7 +63,7 @@ def test_everything_arrives_once_in_its_time_and_in_order(
 
 
 def test_the_delays_go_on_beyond_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delayed_rewards, "_BLOCK", 16)
+    monkeypatch.setattr(lanes_engine, "_DELAY_BLOCK", 16)
     arrived = deliver(9, 100)
     plan = drawn(9, 7)
     for sent, late_by in delays_of(arrived).items():

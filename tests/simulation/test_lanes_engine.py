@@ -261,13 +261,7 @@ class Spy(InformedRule):
         self.steps += 1
         return actions
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         Spy.told.append((pulls[0] != EXPLOIT, float(rewards[0])))
 
     def reveal(self, theta: FloatArray) -> None:

@@ -1,7 +1,7 @@
 """APSEE, Algorithm 1: the support by sorting, verified by the gap of the sorted estimate."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sparsebandits.policies.phased import PhasedPolicy
 
@@ -33,4 +33,3 @@ class APSEE(PhasedPolicy):
     verifies: ClassVar[bool] = True
 
     oracle: str = "top-h"
-    schedule: Any = "linear"

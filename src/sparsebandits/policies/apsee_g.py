@@ -1,7 +1,7 @@
 """APSEE-G, Algorithm 2: the support chosen greedily, verified by the minimum greedy gap."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sparsebandits.errors import CompositionError
 from sparsebandits.policies.phased import PhasedPolicy
@@ -32,10 +32,11 @@ class APSEEG(PhasedPolicy):
     verifies: ClassVar[bool] = True
 
     oracle: str = "greedy"
-    schedule: Any = "linear"
 
-    def _check_guarantee(self) -> None:
-        if not self.action_set.is_strongly_convex and self.schedule == "linear":
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        proven = self.action_set.is_strongly_convex or self.schedule != "linear"
+        if not (proven or self.insist):
             raise CompositionError(
                 f"APSEEG's linear schedule is proven for strongly convex sets only, and "
                 f"{self.action_set!r} is not one. Use CompactAPSEEG, APSEE where sorting is exact, "

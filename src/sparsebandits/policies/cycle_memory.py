@@ -11,6 +11,10 @@ from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.rule import EXPLOIT, Rule, check_sums
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
 
+_PLAN = ("plan", "planned", "locked", "support", "tested", "information")
+PLACE = ("cycle", "due", "closed", "left", *_PLAN)
+"""Where a lane stands in its cycle."""
+
 _SUMS = ("moments", "lost", "counts")
 """What is saved of the sums over all actions."""
 
@@ -70,24 +74,16 @@ class CycleMemory(Rule):
 
     # ------------------------------------------------------------------ learn
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in rewards: those of explorations, or all of them."""
-        where = self.everyone if lanes is None else lanes
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         explored = pulls != EXPLOIT
         if self.sums is not None:
             kept = explored | self.parts.keeps_all
             if kept.all():
-                self.sums.add(actions, rewards, lanes)
+                self.sums.add(actions, rewards, None if lanes is self.everyone else lanes)
             elif kept.any():
-                self.sums.add(actions[kept], rewards[kept], where[kept])
+                self.sums.add(actions[kept], rewards[kept], lanes[kept])
         if self.arms is not None and explored.any():
-            self.arms.add(where[explored], pulls[explored], rewards[explored])
+            self.arms.add(lanes[explored], pulls[explored], rewards[explored])
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane.
@@ -190,8 +186,7 @@ class CycleMemory(Rule):
 
     def arrays(self) -> dict[str, Any]:
         """Return the place in the cycle, its plan and its lock, and the rewards of the arms."""
-        names = ("cycle", "due", "closed", "left", "plan", "planned", "locked", "support", "tested")
-        arrays = {name: getattr(self, name) for name in (*names, "information", "mass")}
+        arrays = {name: getattr(self, name) for name in (*PLACE, "mass")}
         if self.arms is not None:
             arrays |= {name: getattr(self.arms, name) for name in ("counts", "sums", "squares")}
         return arrays
@@ -273,20 +268,10 @@ class CycleMemory(Rule):
                 f"while nothing is locked, got {self.support[0].tolist()}."
             )
 
-    def check_pull(self, action: FloatArray, pull: int) -> None:
-        """Refuse an open decision that is no exploration of this basis."""
-        super().check_pull(action, pull)
-        if pull == EXPLOIT:
-            return
+    def _exploration(self, pull: int, action: FloatArray) -> FloatArray:
         if self.parts.basis is None:
-            expected = np.where(np.arange(self.dim) == pull, action, 0.0)
-        else:
-            expected = self.parts.explorations(np.array([pull]))[0]
-        if (expected != action).any():
-            raise InvalidValueError(
-                f"state.open must hold the exploration actions that it names, got {pull} for "
-                f"{describe(action.tolist())}."
-            )
+            return np.where(np.arange(self.dim) == pull, action, 0.0)
+        return np.asarray(self.parts.explorations(np.array([pull]))[0])
 
 
 def _read_floats(name: str, saved: Any) -> tuple[float, float]:

@@ -1,7 +1,9 @@
 """The cycle of the paper as a rule: explore b_1..b_d, estimate, verify, exploit m_c times."""
 
 import math
+import operator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,8 @@ from sparsebandits.estimation import cycles_to_lock, pooled_sigma
 from sparsebandits.exploration.diagonal import longest_ends
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.cycle import Cycle
-from sparsebandits.policies.cycle_memory import CycleMemory
-from sparsebandits.policies.rule import EXPLOIT
+from sparsebandits.policies.cycle_memory import PLACE, CycleMemory
+from sparsebandits.policies.rule import EXPLOIT, PerSet
 from sparsebandits.policies.schedules import lengths
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
@@ -33,25 +35,21 @@ class CycleRule(CycleMemory):
         super().__init__(cycle, lanes)
         self._best = np.zeros((lanes, self.dim))  # a_c, kept while the plan stays the same
         self._is_best: BoolArray = np.zeros(lanes, dtype=np.bool_)
-        self._own: tuple[ActionSet, bool] = (cycle.action_set, True)
-        self._fits: tuple[ActionSet | None, BoolArray] = (None, self.due[0])
+        self._is_own = PerSet(partial(operator.eq, cycle.action_set))
+        self._is_own_whole = PerSet(partial(operator.eq, cycle.action_set))
+        self._fitting = None if cycle.basis is None else PerSet(cycle.basis.fitting)
 
     # ------------------------------------------------------------------ choose
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Play an exploration that is due, or exploit."""
         complete = ~self.due.any(axis=1) & (self.left == 0)
-        names = ("cycle", "due", "closed", "left", "plan", "planned", "locked", "support")
-        more = ("tested", "information")
-        before = {n: getattr(self, n).copy() for n in names + more} if complete.any() else {}
-        try:
-            if before:
+        if complete.any():
+            with self._undone_on_error(PLACE):
                 self._advance(complete)
+                actions, pulls = self._play(current)
+        else:
             actions, pulls = self._play(current)
-        except BaseException:
-            for name, array in before.items():
-                setattr(self, name, array)
-            raise
         self._count(actions, pulls)
         self.pulls = pulls
         return actions
@@ -146,7 +144,7 @@ class CycleRule(CycleMemory):
         if not self._is_own(current):
             # On a part of X an action that is there is still the best; elsewhere it need not be.
             elsewhere: BoolArray = np.ones(lanes.size, dtype=np.bool_)
-            if self._is_own(current.whole):
+            if self._is_own_whole(current.whole):
                 elsewhere = ~np.asarray(current.contains(actions, tolerance=0.0))
             if elsewhere.any():
                 actions[elsewhere] = self.oracle.actions(self.plan[lanes[elsewhere]], current)
@@ -185,18 +183,9 @@ class CycleRule(CycleMemory):
 
     def _due_arms(self, due: BoolArray, current: ActionSet) -> IntArray:
         """Return the first exploration of each row that is due and fits; -1 where none does."""
-        if not self._is_own(current):
-            if self._fits[0] is not current:
-                assert self.parts.basis is not None
-                self._fits = (current, self.parts.basis.fitting(current))
-            due = due & self._fits[1]
+        if not self._is_own(current) and self._fitting is not None:
+            due = due & self._fitting(current)
         return np.where(due.any(axis=1), due.argmax(axis=1), EXPLOIT)
-
-    def _is_own(self, current: ActionSet) -> bool:
-        """Whether this is the policy's set; the answer for the last one is kept."""
-        if self._own[0] is not current:
-            self._own = (current, current == self.action_set)
-        return self._own[1]
 
     # ------------------------------------------------------------------ what is known
 

@@ -84,7 +84,12 @@ class Policy(Described):
                 f"action_set must be an action set such as sb.LpBall(dim=20), "
                 f"got {describe(self.action_set)}."
             )
-        self._set_plain(sparsity=as_sparsity(self.sparsity, self.action_set.dim))
+        # What was given is replaced by what it was checked to be: NumPy's would not survive JSON.
+        object.__setattr__(self, "sparsity", as_sparsity(self.sparsity, self.action_set.dim))
+        for entry in fields(self):
+            check, given = entry.metadata.get("check"), getattr(self, entry.name)
+            if check is not None and not (given is None and entry.default is None):
+                object.__setattr__(self, entry.name, check(entry.name, given))
         self.check_set(self.action_set)
 
     @property
@@ -141,8 +146,9 @@ class Policy(Described):
 
     @classmethod
     def _from_fields(cls, **fields: Any) -> Self:
-        action_set = ActionSet.from_dict(fields.get("action_set", {}))
-        return cls(**{**fields, "action_set": action_set})
+        if "action_set" in fields:  # without it, the constructor names what is missing
+            fields["action_set"] = ActionSet.from_dict(fields["action_set"])
+        return cls(**fields)
 
 
 class ReferencePolicy(Policy):

@@ -8,23 +8,27 @@ exploit. APSEE, APSEE-G and the compact variant are three choices of those parts
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sparsebandits.errors import CompositionError, InvalidTypeError
-from sparsebandits.estimation import ConfidenceBound, as_sigma, make_confidence, split_delta
+from sparsebandits.estimation import ConfidenceBound, make_confidence, split_delta
 from sparsebandits.exploration import Basis, make_basis
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_rule import CycleRule
 from sparsebandits.policies.gap_test import GapTest
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.parameters import (
+    checked,
+    failure_probability,
+    flag,
+    positive,
+    sigma_or_estimate,
+)
 from sparsebandits.policies.schedules import Schedule, make_schedule
-from sparsebandits.validation import FloatArray, as_array, as_integer, as_number, as_theta
-
-_MEASURING = ("top-h", "greedy", "exact")
-"""The oracles that measure a gap."""
+from sparsebandits.validation import FloatArray, as_array, as_integer, as_theta
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,10 +37,8 @@ class ExploringPolicy(Policy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
+    action_set, sparsity, oracle
+        As in `Policy`.
     basis : str, Basis or array
         Exploration actions b_1..b_d; a name of `exploration.BASES`.
     basis_seed : int
@@ -44,11 +46,10 @@ class ExploringPolicy(Policy):
     """
 
     basis: Any = "standard"
-    basis_seed: int = 0
+    basis_seed: int = checked(partial(as_integer, minimum=0), 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set_plain(basis_seed=as_integer("basis_seed", self.basis_seed, minimum=0))
         # Built now, so that parts that do not fit are refused when they are composed.
         _ = self.exploration
 
@@ -94,80 +95,53 @@ class CyclePolicy(Policy):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PhasedPolicy(CyclePolicy, ExploringPolicy):
-    """The paper's policies on a fixed set, checked to fit together.
+class VerifyingPolicy(CyclePolicy):
+    """A cycle whose exploitation may have to pass a gap test first.
 
     Parameters
     ----------
-    action_set : ActionSet
-        X.
-    sparsity : int
-        H.
+    action_set, sparsity, oracle
+        As in `Policy`.
     sigma : float or "estimate"
-        Sub-Gaussian scale of the noise. "estimate" takes an upper confidence bound from the
-        exploration rewards and gives half of delta to it.
+        Sub-Gaussian scale of the noise.
     delta : float
         Probability with which the guarantees may fail, in (0, 1).
-    basis : str, Basis or array
-        Exploration actions; a name of `exploration.BASES`.
-    basis_seed : int
-        Draws the random bases.
-    oracle : str
-        "top-h", "greedy" or "exact"; without verification also "swap" and "auto".
     schedule : str or function
         m_c: "linear", "sqrt", "quadratic", or a function of the cycle.
-    confidence : str
-        A name of `estimation.CONFIDENCE`; "paper" is epsilon_c as printed.
     confidence_scale : float
         Multiplies the bound; 1 is the literal algorithm, less voids its guarantee.
-    use_all_data : bool
-        Whether exploitation rewards enter the estimate too; the paper discards them.
     insist : bool
         Run although the parts give no guarantee together.
     """
 
-    sigma: float | str = "estimate"
-    delta: float = 0.05
-    schedule: Any
-    confidence: Any = "paper"
-    confidence_scale: float = 1.0
-    use_all_data: bool = False
-    insist: bool = False
+    measuring: ClassVar[tuple[str, ...]] = ("greedy", "exact")
+    """The oracles whose gap can be tested."""
 
-    verifies: ClassVar[bool]
-    """Whether the gap test must pass before the first exploitation."""
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    delta: float = checked(failure_probability, 0.05)
+    schedule: Any = "linear"
+    confidence_scale: float = checked(positive, 1.0)
+    insist: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
-        split_delta(self.delta, self.sigma)
-        self._set_plain(
-            sigma=as_sigma(self.sigma),
-            delta=float(self.delta),
-            confidence_scale=as_number("confidence_scale", self.confidence_scale, positive=True),
-            use_all_data=bool(self.use_all_data),
-            insist=bool(self.insist),
-        )
         super().__post_init__()
-        if self.verifies and self.oracle not in _MEASURING:
+        if self.verifies and self.oracle not in self.measuring:
             raise CompositionError(
-                f"The gap test needs an oracle that measures a gap, one of {_MEASURING}; "
+                f"The gap test needs an oracle that measures a gap, one of {self.measuring}; "
                 f"got {self.oracle!r}."
             )
-        if not self.insist:
-            self._check_guarantee()
         # Built now, so that parts that do not fit are refused when they are composed.
         _ = self.test, self.exploitation_steps
 
-    def _check_guarantee(self) -> None:
-        """Refuse parts whose composition has no guarantee; `insist` skips this."""
+    @property
+    @abstractmethod
+    def verifies(self) -> bool:
+        """Whether the gap test must pass before anything is exploited."""
 
-    # ------------------------------------------------------------------ the parts
-
-    @cached_property
+    @property
+    @abstractmethod
     def bound(self) -> ConfidenceBound:
         """The confidence bound, for unit noise."""
-        return make_confidence(
-            self.confidence, self.exploration, split_delta(self.delta, self.sigma)[0]
-        )
 
     @cached_property
     def test(self) -> GapTest:
@@ -185,6 +159,40 @@ class PhasedPolicy(CyclePolicy, ExploringPolicy):
     def exploitation_steps(self) -> Schedule:
         """m_c as a function of the cycle."""
         return make_schedule(self.schedule)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
+    """The paper's policies on a fixed set, checked to fit together.
+
+    Parameters
+    ----------
+    action_set, sparsity, delta, schedule, confidence_scale, insist, basis, basis_seed
+        As in `VerifyingPolicy` and `ExploringPolicy`.
+    sigma : float or "estimate"
+        Sub-Gaussian scale of the noise. "estimate" takes an upper confidence bound from the
+        exploration rewards and gives half of delta to it.
+    oracle : str
+        "top-h", "greedy" or "exact"; without verification also "swap" and "auto".
+    confidence : str
+        A name of `estimation.CONFIDENCE`; "paper" is epsilon_c as printed.
+    use_all_data : bool
+        Whether exploitation rewards enter the estimate too; the paper discards them.
+    """
+
+    measuring: ClassVar[tuple[str, ...]] = ("top-h", "greedy", "exact")
+    verifies: ClassVar[bool]
+
+    confidence: Any = "paper"
+    use_all_data: bool = checked(flag, False)
+
+    # ------------------------------------------------------------------ the parts
+
+    @cached_property
+    def bound(self) -> ConfidenceBound:
+        """The confidence bound, for unit noise."""
+        share, _ = split_delta(self.delta, self.sigma)
+        return make_confidence(self.confidence, self.exploration, share)
 
     @cached_property
     def cycle(self) -> Cycle:

@@ -5,8 +5,9 @@ one lane per trial; a lane has the same bits in both.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
 from sparsebandits.validation import LARGEST_REWARD, BoolArray, FloatArray, IntArray, describe
 
+Answer = TypeVar("Answer")
 Draw = Callable[[np.random.Generator, FloatArray], None]
 
 EXPLOIT = -1
@@ -59,6 +61,20 @@ class Tape:
         return np.asarray(self._rows[lanes, places])
 
 
+class PerSet(Generic[Answer]):
+    """An answer about the set of a step, kept for as long as the same set is asked about."""
+
+    def __init__(self, find: Callable[[ActionSet], Answer]) -> None:
+        self._find = find
+        self._kept: tuple[ActionSet, Answer] | None = None
+
+    def __call__(self, current: ActionSet) -> Answer:
+        """Return the answer for the current set."""
+        if self._kept is None or self._kept[0] is not current:
+            self._kept = (current, self._find(current))
+        return self._kept[1]
+
+
 class Rule(ABC):
     """How the lanes of a policy choose and learn.
 
@@ -80,6 +96,9 @@ class Rule(ABC):
 
     commits: bool = False
     """Whether a lane can commit to a support for good."""
+
+    saved: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are arrays and change, the generators apart."""
 
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0}
     """The least value that a saved array may have, by its name; 0 for integers not named."""
@@ -112,7 +131,17 @@ class Rule(ABC):
         A call that raises must leave the rule as it was.
         """
 
-    @abstractmethod
+    @contextmanager
+    def _undone_on_error(self, names: Iterable[str]) -> Iterator[None]:
+        """Put these arrays back as they were if what is done here raises."""
+        before = {name: getattr(self, name).copy() for name in names}
+        try:
+            yield
+        except BaseException:
+            for name, array in before.items():
+                getattr(self, name)[:] = array
+            raise
+
     def learn(
         self,
         actions: FloatArray,
@@ -130,6 +159,11 @@ class Rule(ABC):
             What `pulls` was when the action was chosen.
         lanes : (n,), optional
         """
+        self._learn(actions, rewards, pulls, self.everyone if lanes is None else lanes)
+
+    @abstractmethod
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
+        """Take in one reward of each of these distinct lanes; `self.everyone` are all."""
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards, (n,), of actions, (n, dim), in the only lane.
@@ -182,9 +216,9 @@ class Rule(ABC):
 
     # ------------------------------------------------------------------ one lane, saved
 
-    @abstractmethod
     def arrays(self) -> dict[str, Any]:
         """Return every array that changes, by name; the first axis is the lane."""
+        return {name: getattr(self, name) for name in self.saved}
 
     def state(self) -> dict[str, Any]:
         """Return the only lane, JSON-safe."""
@@ -207,6 +241,15 @@ class Rule(ABC):
                 f"state.open must name explorations in 0..{self.explorations - 1}, or {EXPLOIT} "
                 f"for none, got {pull}."
             )
+        if pull != EXPLOIT and (self._exploration(pull, action) != action).any():
+            raise InvalidValueError(
+                f"state.open must hold the exploration actions that it names, got {pull} for "
+                f"{describe(action.tolist())}."
+            )
+
+    def _exploration(self, pull: int, action: FloatArray) -> FloatArray:
+        """Return what must have been played; `action`, which was saved, where that may be any."""
+        return action
 
     def _read(self, name: str, given: Any, array: Any) -> Any:
         """Return what was saved of one array, checked."""

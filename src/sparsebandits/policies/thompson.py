@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sparsebandits.estimation import as_sigma
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.parameters import checked, flag, sigma_or_estimate
 from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
 
 
@@ -43,11 +43,8 @@ class SparseThompson(Policy):
 
     Parameters
     ----------
-    action_set : ActionSet
-        X; the set meant when `ask` names no other.
-    sparsity : int
-        H.
-    oracle : str
+    action_set, sparsity, oracle
+        As in `Policy`.
     sigma : float or "estimate"
         The noise level; estimated unless given. One that is given is the least that is reckoned
         with: rewards that it does not explain count as more.
@@ -66,12 +63,8 @@ class SparseThompson(Policy):
 
     kind: ClassVar[str] = "sparse-thompson"
 
-    sigma: float | str = "estimate"
-    guarantee: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_plain(sigma=as_sigma(self.sigma), guarantee=bool(self.guarantee))
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    guarantee: bool = checked(flag, False)
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> ThompsonRule:
         """Return the decision rule with one lane per generator."""

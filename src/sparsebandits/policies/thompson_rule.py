@@ -1,6 +1,7 @@
 """How SparseThompson decides, for many lanes at once."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,11 +10,10 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import EXPLOIT, Tape, normals
+from sparsebandits.policies.rule import EXPLOIT, PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
 
 _TINY = 1e-300
-
 
 _LESSON = 0.01
 """An action with t ||x||^2_{V^-1} below this teaches nothing next to an average reward."""
@@ -40,6 +40,8 @@ class ThompsonRule(RidgeRule):
         What was available when it was decided.
     """
 
+    saved: ClassVar[tuple[str, ...]] = ("held", "left", "awaited", "offered")
+
     ridge: ClassVar[float] = 0.1
     samples: ClassVar[int] = 3
     scale: ClassVar[float] = 1.0
@@ -63,7 +65,7 @@ class ThompsonRule(RidgeRule):
         self.left = np.zeros(lanes, dtype=np.intp)
         self.awaited = np.zeros(lanes, dtype=np.intp)
         self.offered = np.tile(policy.action_set.available, (lanes, 1))
-        self._looked_at: tuple[ActionSet, bool] = (policy.action_set, True)
+        self._is_own = PerSet(partial(_is_part, whole=policy.action_set))
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the held action of each lane, decided anew where it is not held any more."""
@@ -87,14 +89,8 @@ class ThompsonRule(RidgeRule):
         """For how many steps actions with x' V^-1 x = `widths` are played, at least 1."""
         known = self.posterior.counts[lanes]
         longest = 1 + self.hold * known
-        wanted = np.minimum(self.hold / np.maximum(widths, _TINY), longest)
-        return np.asarray(np.where(known * widths < _LESSON, 1, np.maximum(wanted, 1)), np.intp)
-
-    def _is_own(self, current: ActionSet) -> bool:
-        """Whether this is the policy's set, or a part of it; the last answer is kept."""
-        if self._looked_at[0] is not current:
-            self._looked_at = (current, _is_part(current, self.policy.action_set))
-        return self._looked_at[1]
+        held = np.minimum(self.hold / np.maximum(widths, _TINY), longest)
+        return np.asarray(np.where(known * widths < _LESSON, 1, np.maximum(held, 1)), np.intp)
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return sigma in each lane: its estimate, and no less than the one given.
@@ -109,21 +105,13 @@ class ThompsonRule(RidgeRule):
 
     # ------------------------------------------------------------------ rewards end a hold
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in one reward of each lane, or of the given distinct `lanes`."""
-        super().learn(actions, rewards, pulls, lanes)
-        where: Any = slice(None) if lanes is None else lanes
-        if not self.left[where].any():
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
+        super()._learn(actions, rewards, pulls, lanes)
+        if not self.left[lanes].any():
             return
-        expected = (actions == self.held[where]).all(axis=1) & (self.awaited[where] > 0)
-        self.awaited[where] -= expected
-        self.left[where] *= expected
+        expected = (actions == self.held[lanes]).all(axis=1) & (self.awaited[lanes] > 0)
+        self.awaited[lanes] -= expected
+        self.left[lanes] *= expected
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
@@ -132,15 +120,9 @@ class ThompsonRule(RidgeRule):
 
     # ------------------------------------------------------------------ saved
 
-    def arrays(self) -> dict[str, Any]:
-        """Return the regression's arrays, and the decision that is held."""
-        names = ("held", "left", "awaited", "offered")
-        return {**super().arrays(), **{name: getattr(self, name) for name in names}}
-
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; what is still to be played must be an action."""
         super().restore(state, asked)
-        self._looked_at = (self.policy.action_set, True)
         left, longest = int(self.left[0]), self.hold * int(self.posterior.counts[0])
         if left > longest:
             raise InvalidValueError(
@@ -171,14 +153,14 @@ class ThompsonRule(RidgeRule):
 
     def proposals(self, candidates: "Candidates") -> FloatArray:
         """Return thetas to start from beside the estimate, (proposals, lanes, dim)."""
-        found = []
+        thetas = []
         shape = (candidates.lanes.size, self.samples, self.dim)
         drawn = self._tape.next(candidates.lanes).reshape(shape)
         for z in np.swapaxes(drawn, 0, 1):
             noise = np.matmul(candidates.root, z[:, :, None])[:, :, 0]
-            found.append(candidates.theta + (self.scale * candidates.sigma)[:, None] * noise)
-        found.extend(candidates.directed(self.directed))
-        return np.array(found).reshape(-1, candidates.lanes.size, self.dim)
+            thetas.append(candidates.theta + (self.scale * candidates.sigma)[:, None] * noise)
+        thetas.extend(candidates.directed(self.directed))
+        return np.array(thetas).reshape(-1, candidates.lanes.size, self.dim)
 
     def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
         """How many deviations the index lies above the mean, for x' V^-1 x = `widths`."""
@@ -215,8 +197,6 @@ class Candidates:
 
     def directed(self, count: int) -> list[FloatArray]:
         """Return thetas that are optimistic about the most promising coordinates left out."""
-        if not count:
-            return []
         variances = np.einsum("nij,nij->ni", self.root, self.root)
         lower, upper = self.current.axis_reach()
         widths = variances * np.maximum(-lower, upper) ** 2
@@ -225,15 +205,15 @@ class Candidates:
         above, below = upper * (self.theta + spread), -lower * (spread - self.theta)
         promise = np.where(above >= below, above, below)
         promise = np.where(self.actions[0] != 0, -np.inf, promise)
-        found = []
+        thetas = []
         for _ in range(count):
             axis = promise.argmax(axis=1)
             side = np.where((above >= below)[self.rows, axis], 1.0, -1.0)
             step = side * spread[self.rows, axis] / variances[self.rows, axis]
             column = np.matmul(self.root, self.root[self.rows, axis][:, :, None])[:, :, 0]
-            found.append(self.theta + step[:, None] * column)
+            thetas.append(self.theta + step[:, None] * column)
             promise[self.rows, axis] = -np.inf
-        return found
+        return thetas
 
     def uphill(self) -> FloatArray:
         """Return theta' = theta_hat + beta V^-1 x / ||x||_{V^-1} for every action so far.
@@ -278,8 +258,8 @@ def _is_part(current: ActionSet, whole: ActionSet) -> bool:
     if type(current) is not type(whole) or (current.available & ~whole.available).any():
         return False
     # `restrict` makes a new set of the same parts: no need to compare what may be long lists.
-    mine, theirs = ({**vars(one), "available": None, "_cache": None} for one in (current, whole))
+    mine, theirs = ({**vars(X), "available": None, "_cache": None} for X in (current, whole))
     if mine.keys() == theirs.keys() and all(mine[name] is theirs[name] for name in mine):
         return True
-    described = ({**one.to_dict(), "available": None} for one in (current, whole))
-    return next(described) == next(described)
+    mine, theirs = ({**X.to_dict(), "available": None} for X in (current, whole))
+    return mine == theirs

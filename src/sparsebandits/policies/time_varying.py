@@ -2,23 +2,22 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
-from sparsebandits.estimation import make_confidence
+from sparsebandits.estimation import ConfidenceBound, make_confidence
 from sparsebandits.exploration import DiagonalBasis
 from sparsebandits.policies.cycle import Cycle
-from sparsebandits.policies.gap_test import GapTest
-from sparsebandits.policies.phased import CyclePolicy
-from sparsebandits.policies.schedules import Schedule, make_schedule
-from sparsebandits.validation import as_delta, as_non_negative, as_number
+from sparsebandits.policies.parameters import checked
+from sparsebandits.policies.phased import VerifyingPolicy
+from sparsebandits.validation import as_non_negative
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TimeVaryingAPSEEG(CyclePolicy):
+class TimeVaryingAPSEEG(VerifyingPolicy):
     """Both phases take their actions from the current set X_t.
 
     A cycle explores d times, each time along the axis of X_t that is known least, and then exploits
@@ -32,16 +31,13 @@ class TimeVaryingAPSEEG(CyclePolicy):
     action_set : ActionSet
         The set meant when `ask` names no other. L is its norm bound, or that of the current set
         if larger.
-    sparsity : int
-        H.
+    sparsity, oracle, delta, confidence_scale
+        As in `VerifyingPolicy`.
     sigma : float
         Sub-Gaussian scale of the noise; needed by the linear schedule only.
-    delta : float
     schedule : str or function
         "linear" if every X_t is strongly convex: d sqrt(T). "sqrt" otherwise: d T^(2/3). Your own
         function of the cycle is verified as the linear one is.
-    oracle : str
-    confidence_scale : float
     insist : bool
         Run the linear schedule on sets that are not strongly convex.
 
@@ -58,26 +54,8 @@ class TimeVaryingAPSEEG(CyclePolicy):
 
     kind: ClassVar[str] = "time-varying"
 
-    sigma: float = 1.0
-    delta: float = 0.05
-    schedule: Any = "linear"
+    sigma: float = checked(as_non_negative, 1.0)
     oracle: str = "greedy"
-    confidence_scale: float = 1.0
-    insist: bool = False
-
-    def __post_init__(self) -> None:
-        self._set_plain(
-            sigma=as_non_negative("sigma", self.sigma),
-            delta=as_delta(self.delta),
-            confidence_scale=as_number("confidence_scale", self.confidence_scale, positive=True),
-            insist=bool(self.insist),
-        )
-        super().__post_init__()
-        if self.verifies and self.oracle not in ("greedy", "exact"):
-            raise CompositionError(
-                f"The gap test needs oracle='greedy' or 'exact', got {self.oracle!r}."
-            )
-        _ = self.exploitation_steps
 
     @property
     def verifies(self) -> bool:
@@ -94,22 +72,10 @@ class TimeVaryingAPSEEG(CyclePolicy):
             )
 
     @cached_property
-    def exploitation_steps(self) -> Schedule:
-        """m_c as a function of the cycle."""
-        return make_schedule(self.schedule)
-
-    @cached_property
-    def test(self) -> GapTest:
-        """The gap test with the paper's bound, where V >= c I is what c standard cycles give."""
+    def bound(self) -> ConfidenceBound:
+        """The paper's bound, where V >= c I is what c standard cycles give."""
         standard = DiagonalBasis(np.ones(self.action_set.dim))
-        return GapTest(
-            action_set=self.action_set,
-            oracle=self.sparse_oracle,
-            bound=make_confidence("paper", standard, self.delta),
-            scale=self.confidence_scale,
-            sigma=self.sigma,
-            delta=self.delta,
-        )
+        return make_confidence("paper", standard, self.delta)
 
     @cached_property
     def cycle(self) -> Cycle:

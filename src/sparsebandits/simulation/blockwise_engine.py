@@ -8,6 +8,7 @@ regret are then array operations over (trial, cycle). Estimates, locks and actio
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,18 @@ class _Block:
     squares: FloatArray | None  # (n, m): squared deviations within the actions
 
 
+@dataclass
+class _Course:
+    """How the cycles of a block went, all (n, m)."""
+
+    steps: IntArray  # exploitation steps
+    ends: IntArray  # the last step of the cycle
+    regret: FloatArray  # of one exploitation step
+    totals: FloatArray  # cumulative regret at the end
+    optimal: BoolArray  # whether exploitation uses the benchmark's support
+    hits: IntArray  # cumulative steps that did, at the end
+
+
 class _Group:
     def __init__(
         self,
@@ -111,7 +124,6 @@ class _Group:
         self.clock = np.zeros(n, dtype=np.intp)
         self.total = np.zeros(n)
         self.last_error = np.full((n, dim), np.nan)
-        self.last_norm = np.full(n, np.nan)
 
     def run(self, progress: Callable[[int], None]) -> None:
         first, lanes = 1, np.arange(self.trials.size)
@@ -153,29 +165,25 @@ class _Group:
     def _advance(self, block: _Block) -> None:
         if self.test is not None:
             self._lock(block, self.test)
-        earned_back, optimal = self._exploitation(block)
+        regret, optimal = self._exploitation(block)
         planned = lengths(self.schedule, block.cycles)
         exploits = block.cycles >= self.lock_cycle[block.lanes, None]
         steps = np.where(exploits, planned, 0)  # (n, m)
         ends = self.clock[block.lanes, None] + np.cumsum(self.dim + steps, axis=1)
-        per_cycle = self.prefix[block.lanes, -1:] + steps * earned_back
+        per_cycle = self.prefix[block.lanes, -1:] + steps * regret
         # One after the other, so that the size of a block changes no bit.
         per_cycle[:, 0] += self.total[block.lanes]
         totals = np.cumsum(per_cycle, axis=1)
         hits = self.hits[block.lanes, None] + np.cumsum(
             self.prefix_hits[block.lanes, -1:] + steps * optimal, axis=1
         )
-        norms = np.linalg.norm(block.errors, axis=-1)
+        course = _Course(steps, ends, regret, totals, optimal, hits)
         for row in range(block.lanes.size):
-            self._record(
-                block, row, ends[row], steps[row], earned_back[row], totals[row], norms[row]
-            )
-            self._record_hits(block.lanes[row], ends[row], steps[row], optimal[row], hits[row])
+            self._record(row, block, course)
         self.clock[block.lanes] = ends[:, -1]
         self.total[block.lanes] = totals[:, -1]
         self.hits[block.lanes] = hits[:, -1]
         self.last_error[block.lanes] = block.errors[:, -1]
-        self.last_norm[block.lanes] = norms[:, -1]
 
     def _lock(self, block: _Block, test: GapTest) -> None:
         """Find the first cycle whose gap test passes, for the trials not locked yet."""
@@ -194,15 +202,10 @@ class _Group:
         self.supports[lanes[hit]] = supports.reshape(*shape, -1)[hit, when]
         truth = test.verify(self.theta[lanes[hit]])[0] if hit.size else supports[:0]
         right = (self.supports[lanes[hit]] == truth).all(axis=1)
-        in_time = self._record_locks(lanes[hit], block, when)
-        self.recorder.support_correct[self.trials[lanes[hit]]] = right & in_time
-
-    def _record_locks(self, lanes: IntArray, block: _Block, when: IntArray) -> BoolArray:
-        """Record the lock after the exploration of its cycle, if the horizon allows."""
-        at = self.clock[lanes] + self.dim * (when + 1)
+        at = self.clock[lanes[hit]] + self.dim * (when + 1)
         in_time = at < self.horizon  # the test is made before the step that follows
-        self.recorder.locked_at[self.trials[lanes]] = np.where(in_time, at, np.nan)
-        return np.asarray(in_time)
+        self.recorder.locked_at[self.trials[lanes[hit]]] = np.where(in_time, at, np.nan)
+        self.recorder.support_correct[self.trials[lanes[hit]]] = right & in_time
 
     def _exploitation(self, block: _Block) -> tuple[FloatArray, BoolArray]:
         """Regret of one exploitation step in each cycle, (n, m), and whether its support is best.
@@ -225,66 +228,37 @@ class _Group:
         optimal[rows, places] = ((actions != 0) == self.best_support[lanes]).all(axis=1)
         return regret, optimal
 
-    def _record(
-        self,
-        block: _Block,
-        row: int,
-        ends: IntArray,
-        steps: IntArray,
-        exploit_regret: FloatArray,
-        totals: FloatArray,
-        norms: FloatArray,
-    ) -> None:
-        """Read off the regret at the recorded steps that fall into this block."""
-        lane = block.lanes[row]
-        grid = self.recorder.steps
-        first = int(np.searchsorted(grid, self.clock[lane], side="right"))
-        last = int(np.searchsorted(grid, ends[-1], side="right"))
-        if first == last:
+    def _record(self, row: int, block: _Block, course: "_Course") -> None:
+        """Read off what is recorded at the steps that fall into this block, for one trial."""
+        lane, ends, grid = block.lanes[row], course.ends[row], self.recorder.steps
+        span = np.searchsorted(grid, (self.clock[lane], ends[-1]), side="right")
+        here = (self.trials[lane], slice(*span))
+        recorded = grid[here[1]]
+        if not recorded.size:
             return
-        recorded = grid[first:last]
         place = np.searchsorted(ends, recorded, side="left")
-        starts = ends - self.dim - steps
-        offset = recorded - starts[place]
-        explored = np.minimum(offset, self.dim)
-        before = totals[place] - self.prefix[lane, -1] - steps[place] * exploit_regret[place]
-        exploited = np.maximum(offset - self.dim, 0) * exploit_regret[place]
-        trial = self.trials[lane]
-        self.recorder.regret[trial, first:last] = before + self.prefix[lane, explored] + exploited
+        steps = course.steps[row, place]
+        offset = recorded - (ends[place] - self.dim - steps)
+        explored, exploited = np.minimum(offset, self.dim), np.maximum(offset - self.dim, 0)
+
+        def read(prefix: Any, per_step: Any, totals: Any) -> Any:
+            # What was summed up before this cycle, in its exploration, and in its exploitation.
+            before = totals[row, place] - prefix[lane, -1] - steps * per_step[row, place]
+            return before + prefix[lane, explored] + exploited * per_step[row, place]
+
+        self.recorder.regret[here] = read(self.prefix, course.regret, course.totals)
+        hits = read(self.prefix_hits, course.optimal, course.hits)
+        self.recorder.optimal_share[here] = hits / recorded
         # The estimate behind the action of that step: of this cycle, or of the one before.
         in_use = place - (offset <= self.dim)
-        norms = np.append(norms, self.last_norm[lane])  # place -1: from the block before
-        self.recorder.theta_error[trial, first:last] = norms[in_use]
+        known = np.where(in_use[:, None] >= 0, block.errors[row, in_use], self.last_error[lane])
+        self.recorder.theta_error[here] = np.linalg.norm(known, axis=-1)
         if self.recorder.overlap is not None:
-            errors = np.where(
-                in_use[:, None] >= 0, block.errors[row, in_use], self.last_error[lane]
-            )
-            self.recorder.overlap[trial, first:last] = self._overlap(lane, errors)
-
-    def _record_hits(
-        self, lane: int, ends: IntArray, steps: IntArray, optimal: BoolArray, hits: IntArray
-    ) -> None:
-        """Read off the share of steps on the best support, as `_record` does the regret."""
-        grid = self.recorder.steps
-        first = int(np.searchsorted(grid, self.clock[lane], side="right"))
-        last = int(np.searchsorted(grid, ends[-1], side="right"))
-        recorded = grid[first:last]
-        place = np.searchsorted(ends, recorded, side="left")
-        offset = recorded - (ends - self.dim - steps)[place]
-        before = hits[place] - self.prefix_hits[lane, -1] - steps[place] * optimal[place]
-        explored = self.prefix_hits[lane, np.minimum(offset, self.dim)]
-        exploited = np.maximum(offset - self.dim, 0) * optimal[place]
-        shares = (before + explored + exploited) / recorded
-        self.recorder.optimal_share[self.trials[lane], first:last] = shares
-
-    def _overlap(self, lane: int, errors: FloatArray) -> FloatArray:
-        """Return the share of the true support that the oracle finds on each estimate."""
-        known = ~np.isnan(errors[:, 0])
-        shares = np.full(errors.shape[0], np.nan)
-        if known.any():
             theta = self.theta[lane]
-            shares[known] = [found_share(self.policy, theta, theta + e) for e in errors[known]]
-        return shares
+            self.recorder.overlap[here] = [
+                np.nan if np.isnan(error[0]) else found_share(self.policy, theta, theta + error)
+                for error in known
+            ]
 
 
 def _same_supports(basis: Basis, best: BoolArray) -> BoolArray:

@@ -1,19 +1,23 @@
 """Any policy, all trials side by side: its rule with one lane of arrays per trial."""
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.policies import Policy
-from sparsebandits.policies.rule import InformedRule, Rule
-from sparsebandits.simulation.delayed_rewards import Mailbox
+from sparsebandits.policies.rule import InformedRule, Rule, Tape
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
+Parcel = TypeVar("Parcel")
+
 _NOISE_BLOCK = 1024
+
+_DELAY_BLOCK = 4096
 
 _DRAWS_AHEAD = 64
 """Rows of random numbers that are drawn ahead for each lane."""
@@ -28,38 +32,43 @@ class NoiseTapes:
     def __init__(self, environment: LinearEnvironment, seed: int, numbers: IntArray) -> None:
         self._noise = environment.noise
         purposes = (Stream.EXPLOITATION_NOISE, Stream.EXPLORATION_NOISE)
-        self._generators = [[stream(seed, int(i), what) for what in purposes] for i in numbers]
-        self._drawn = np.empty((numbers.size, 2, _NOISE_BLOCK))
-        self._used = np.full((numbers.size, 2), _NOISE_BLOCK)
-        self._lanes = np.arange(numbers.size)
+        generators = [[stream(seed, int(i), purpose) for i in numbers] for purpose in purposes]
+        self._tapes = [Tape(lanes, 1, _NOISE_BLOCK, self._draw) for lanes in generators]
+
+    def _draw(self, rng: np.random.Generator, out: FloatArray) -> None:
+        self._noise.draw_into(rng, out[:, 0])
 
     def next(self, exploring: BoolArray, actions: FloatArray) -> FloatArray:
         """Return the noise on the next reward of every lane, (lanes,)."""
-        tapes = exploring.astype(np.intp)
-        places = self._used[self._lanes, tapes]
-        spent = places == _NOISE_BLOCK
-        if spent.any():
-            for lane in np.flatnonzero(spent):
-                tape = tapes[lane]
-                self._noise.draw_into(self._generators[lane][tape], self._drawn[lane, tape])
-            places[spent] = 0
-        self._used[self._lanes, tapes] = places + 1
-        noise = self._drawn[self._lanes, tapes, places]
-        if self._noise.depends_on_action:
-            noise = noise * self._noise.scale_of(actions)
-        return np.asarray(noise)
+        noise = np.empty(exploring.size)
+        for tape, pulled in zip(self._tapes, (~exploring, exploring), strict=True):
+            if pulled.any():
+                noise[pulled] = tape.next(np.flatnonzero(pulled))[:, 0]
+        return noise * self._noise.scale_of(actions) if self._noise.depends_on_action else noise
 
 
-class _ItemNoise:
-    """Noise on every coordinate, for references that see each of them."""
+class Mailbox(Generic[Parcel]):
+    """The rewards of one trial on their way, each with a delay that the environment draws."""
 
-    def __init__(self, environment: LinearEnvironment, seed: int, numbers: IntArray) -> None:
-        self._noise, self._dim = environment.noise, environment.dim
-        self._generators = [stream(seed, int(i), Stream.ITEM_NOISE) for i in numbers]
+    def __init__(self, environment: LinearEnvironment, seed: int, trial: int) -> None:
+        self._delay = environment.delay
+        self._rng = stream(seed, trial, Stream.DELAY)
+        self._drawn: IntArray | None = None
+        self._due: dict[int, list[Parcel]] = {}
 
-    def next(self) -> FloatArray:
-        """Return a draw for every lane and coordinate, (lanes, dim)."""
-        return np.array([self._noise.draw(rng, self._dim) for rng in self._generators])
+    def post(self, step: int, parcel: Parcel) -> None:
+        """Send off the reward of a step; steps are posted in order, from 1."""
+        delay = 0
+        if self._delay is not None:
+            place = (step - 1) % _DELAY_BLOCK
+            if place == 0 or self._drawn is None:
+                self._drawn = self._delay.draw(self._rng, _DELAY_BLOCK)
+            delay = int(self._drawn[place])
+        self._due.setdefault(step + delay, []).append(parcel)
+
+    def arrivals(self, step: int) -> list[Parcel]:
+        """Return what arrives after a step, in the order in which it was sent."""
+        return self._due.pop(step, [])
 
 
 _Parcel = tuple[FloatArray, float, int]
@@ -125,7 +134,7 @@ def run_lanes(
     rule: Rule = policy.rule(generators, _DRAWS_AHEAD)
     tapes = NoiseTapes(environment, seed, numbers)
     informed = rule if isinstance(rule, InformedRule) else None
-    items = _ItemNoise(environment, seed, numbers) if informed is not None else None
+    items = [stream(seed, int(i), Stream.ITEM_NOISE) for i in numbers if informed]
     if informed is not None:
         informed.reveal(theta)
     mailboxes: list[Mailbox[_Parcel]] | None = None
@@ -134,7 +143,7 @@ def run_lanes(
     sets = environment.action_sets
     current = policy.action_set  # equal to the environment's, where that is fixed
     if sets.is_fixed:
-        best, wanted = benchmark.best(current, theta, policy.sparsity)
+        best, support = benchmark.best(current, theta, policy.sparsity)
         recorder.optimum[:] = best
     total = np.zeros(numbers.size)
     hits = np.zeros(numbers.size, dtype=np.intp)
@@ -144,20 +153,21 @@ def run_lanes(
     for step in range(1, horizon + 1):
         if not sets.is_fixed:
             current = sets.at(step - 1)  # X_1 is at(0)
-            best, wanted = benchmark.best(current, theta, policy.sparsity)
+            best, support = benchmark.best(current, theta, policy.sparsity)
         actions = rule.choose(current)
         if rule.commits:
             waiting = _record_locks(policy, rule, theta, recorder, step, waiting)
         means = np.einsum("nd,nd->n", actions, theta)
         total += best - means
-        hits += ((actions != 0) == wanted).all(axis=1)
+        hits += ((actions != 0) == support).all(axis=1)
         rewards = means + tapes.next(rule.exploring, actions)
         if mailboxes is None:
             rule.learn(actions, rewards, rule.pulls)
         else:
             _deliver(rule, mailboxes, step, actions, rewards)
-        if informed is not None and items is not None:
-            informed.learn_items(actions, theta + items.next())
+        if informed is not None:
+            noise = [environment.noise.draw(rng, environment.dim) for rng in items]
+            informed.learn_items(actions, theta + np.array(noise))
         if recorder.steps[place] == step:
             recorder.regret[:, place] = total
             recorder.optimal_share[:, place] = hits / step

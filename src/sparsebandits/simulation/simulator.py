@@ -14,7 +14,7 @@ from sparsebandits.simulation.lanes_engine import run_lanes
 from sparsebandits.simulation.record import Recorder, Run, log_spaced_steps
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, stream
-from sparsebandits.validation import FloatArray, as_choice, as_integer, describe
+from sparsebandits.validation import as_choice, as_integer, describe
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all), over all trials and policies."""
@@ -115,16 +115,15 @@ def simulate(
     >>> run.regret.shape[0], run.locked_share, bool(run.support_correct.all())
     (5, 1.0, True)
     """
-    several = not isinstance(policy, Policy)
-    policies = list(policy) if not isinstance(policy, Policy) else [policy]
+    policies = [policy] if isinstance(policy, Policy) else list(policy)
     trials = as_integer("trials", trials, minimum=1)
     first_trial = as_integer("first_trial", first_trial, minimum=0)
     seed = as_integer("seed", seed, minimum=0)
     as_choice("engine", engine, ("auto", "lanes"))
     measured = Benchmark(benchmark, alpha)
     steps = log_spaced_steps(horizon, points, checkpoints)
-    for one in policies:
-        _check(one, environment)
+    for each in policies:
+        _check(each, environment)
     done, total = 0, len(policies) * trials * int(steps[-1])
 
     def advance(count: int) -> None:
@@ -135,19 +134,16 @@ def simulate(
 
     numbers = np.arange(first_trial, first_trial + trials)
     runs = []
-    for one in policies:
+    for each in policies:
         started = time.perf_counter()
-        theta = np.array([_draw(environment, seed, int(i), one.sparsity) for i in numbers])
+        streams = [stream(seed, int(i), Stream.PARAMETER) for i in numbers]
+        theta = np.array([environment.draw_theta(rng, each.sparsity) for rng in streams])
         recorder = Recorder(steps, theta, track_support=track_support)
-        run = run_blockwise if engine == "auto" and can_run(one, environment) else run_lanes
-        run(one, environment, theta, measured, seed, numbers, recorder, advance)
-        label = _label(one, measured, int(steps[-1]), trials, seed)
+        run = run_blockwise if engine == "auto" and can_run(each, environment) else run_lanes
+        run(each, environment, theta, measured, seed, numbers, recorder, advance)
+        label = _label(each, measured, int(steps[-1]), trials, seed)
         runs.append(recorder.finish(label, time.perf_counter() - started))
-    return runs if several else runs[0]
-
-
-def _draw(environment: LinearEnvironment, seed: int, trial: int, sparsity: int) -> FloatArray:
-    return environment.draw_theta(stream(seed, trial, Stream.PARAMETER), sparsity)
+    return runs[0] if isinstance(policy, Policy) else runs
 
 
 def _check(policy: Policy, environment: LinearEnvironment) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.policies.learner import ReferencePolicy
-from sparsebandits.policies.rule import InformedRule
+from sparsebandits.policies.rule import InformedRule, PerSet
 from sparsebandits.validation import FloatArray, IntArray
 
 
@@ -20,20 +21,14 @@ class Clairvoyant(ReferencePolicy):
     The upper end of every comparison. With an exact oracle its regret is 0; with another, it is
     the price of that oracle alone, which no amount of learning can save.
 
-    Parameters
-    ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
+    Parameters as in `Policy`.
 
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.clairvoyant import Clairvoyant
     >>> ball = sb.LpBall(dim=3)
     >>> env = sb.LinearEnvironment(action_set=ball, theta_star=[3.0, 0.0, 4.0])
-    >>> run = sb.simulate(Clairvoyant(action_set=ball, sparsity=2), env, horizon=10, trials=1)
+    >>> run = sb.simulate(sb.Clairvoyant(action_set=ball, sparsity=2), env, horizon=10, trials=1)
     >>> float(run.regret[0, -1]), float(run.optimal_share[0, -1])
     (0.0, 1.0)
     """
@@ -52,36 +47,22 @@ class ClairvoyantRule(InformedRule):
     def __init__(self, policy: Clairvoyant, lanes: int) -> None:
         super().__init__(policy.action_set, policy.sparse_oracle, lanes)
         self._theta: FloatArray | None = None
-        self._actions: FloatArray | None = None
-        self._set: ActionSet | None = None
 
     def reveal(self, theta: FloatArray) -> None:
         """Be told theta* of every lane, (lanes, dim)."""
-        self._theta, self._actions = theta.copy(), None
+        self._theta = theta.copy()
+        self._best_actions = PerSet(partial(self.oracle.actions, self._theta))
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the oracle's action for theta* in every lane."""
         if self._theta is None:
             raise CompositionError("Clairvoyant must be told theta* first; run it in simulate.")
-        if self._actions is None or current is not self._set:
-            self._actions = self.oracle.actions(self._theta, current)
-            self._set = current
-        return self._actions
+        return self._best_actions(current)
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         """Learn nothing: all is known."""
 
     @property
     def estimate(self) -> FloatArray | None:
         """theta* of each lane; None until it is told."""
         return self._theta
-
-    def arrays(self) -> dict[str, Any]:
-        """Return nothing: no step changes anything."""
-        return {}

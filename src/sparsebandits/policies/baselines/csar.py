@@ -1,18 +1,21 @@
 """CSAR (Rejwan & Mansour 2020): accept and reject arms of a box from the sums of sets of arms."""
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
-from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
+from sparsebandits.estimation import sigma_upper, split_delta
 from sparsebandits.policies.learner import Policy
-from sparsebandits.policies.rule import EXPLOIT, Rule
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_delta, as_non_negative
+from sparsebandits.policies.parameters import checked, failure_probability, sigma_or_estimate
+from sparsebandits.policies.rule import EXPLOIT, PerSet, Rule
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_non_negative
 
 _LAST_PHASE = 25
 """No run gets as far: phase 25 alone takes 4^24 rewards."""
@@ -71,9 +74,8 @@ class CSAR(Policy):
     --------
     >>> import numpy as np
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.csar import CSAR
     >>> box = sb.Box(np.zeros(4), np.ones(4))
-    >>> learner = CSAR(action_set=box, sparsity=2, sigma=0.01).start()
+    >>> learner = sb.CSAR(action_set=box, sparsity=2, sigma=0.01).start()
     >>> theta, phase = np.array([0.9, -0.5, 0.3, 0.7]), "explore"
     >>> while phase == "explore":
     ...     decision = learner.ask()
@@ -85,17 +87,9 @@ class CSAR(Policy):
 
     kind: ClassVar[str] = "csar"
 
-    sigma: float | str = "estimate"
-    delta: float = 0.05
-    tolerance: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_plain(
-            sigma=as_sigma(self.sigma),
-            delta=as_delta(self.delta),
-            tolerance=as_non_negative("tolerance", self.tolerance),
-        )
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    delta: float = checked(failure_probability, 0.05)
+    tolerance: float = checked(as_non_negative, 0.0)
 
     def check_set(self, current: ActionSet) -> None:
         """Refuse sets whose coordinates do not earn on their own."""
@@ -138,6 +132,7 @@ class CSARRule(Rule):
     """
 
     commits = True
+    saved = ("accepted", "rejected", "theta", "phase", "cursor", "counts", "means", "squares")
 
     def __init__(self, policy: CSAR, lanes: int) -> None:
         box, dim = policy.action_set, policy.action_set.dim
@@ -160,7 +155,7 @@ class CSARRule(Rule):
         self._rounds = np.zeros(lanes, dtype=np.intp)
         self._values = np.zeros((lanes, dim))
         self._places = np.arange(width)
-        self._asked_about: tuple[ActionSet, bool] = (box, True)
+        self._is_own = PerSet(partial(operator.eq, box))
         # Two rounds at least show the spread.
         first = 2 if isinstance(policy.sigma, str) else 1
         self._precision = first * self._order(int(np.count_nonzero(self._end)), policy.sparsity)
@@ -221,12 +216,6 @@ class CSARRule(Rule):
         self.pulls = np.where(exploring, chosen, EXPLOIT)
         return np.asarray(actions)
 
-    def _is_own(self, current: ActionSet) -> bool:
-        """Whether this is the policy's set; the answer for the last one is kept."""
-        if self._asked_about[0] is not current:
-            self._asked_about = (current, current == self.policy.action_set)
-        return self._asked_about[1]
-
     def _best(self, lanes: IntArray, current: ActionSet) -> FloatArray:
         """Return the accepted arms that the set allows, and the best others in what is left."""
         assert current.sorting is not None  # `check_set`
@@ -237,30 +226,23 @@ class CSARRule(Rule):
         supports = np.where(np.take_along_axis(earning, order, axis=1), order, -1)
         return current.respond_on(self.theta[lanes], supports)[0]
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in rewards of sets of the phase under way; others are of no use any more."""
-        where = self.everyone if lanes is None else lanes
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
+        # Rewards of sets of another phase are of no use any more.
         played = actions != 0
-        whole = (actions == np.where(played, self._values[where], 0.0)).all(axis=1)
-        useful = np.flatnonzero((pulls != EXPLOIT) & whole & self._due[where].any(axis=1))
+        whole = (actions == np.where(played, self._values[lanes], 0.0)).all(axis=1)
+        useful = np.flatnonzero((pulls != EXPLOIT) & whole & self._due[lanes].any(axis=1))
         if not useful.size:
             return
-        where, played, earned = where[useful], played[useful], rewards[useful]
-        same = (self._sets[where] == played[:, None, :]).all(axis=2) & self._due[where]
-        found = same.any(axis=1)
-        where, earned, places = where[found], earned[found], same.argmax(axis=1)[found]
-        self.counts[where, places] += 1
-        before = earned - self.means[where, places]
-        self.means[where, places] += before / self.counts[where, places]
-        self.squares[where] += before * (earned - self.means[where, places])
-        lacking = self._due[where] & (self.counts[where] < self._rounds[where, None])
-        for lane in where[~lacking.any(axis=1)]:
+        lanes, played, earned = lanes[useful], played[useful], rewards[useful]
+        same = (self._sets[lanes] == played[:, None, :]).all(axis=2) & self._due[lanes]
+        asked = same.any(axis=1)
+        lanes, earned, places = lanes[asked], earned[asked], same.argmax(axis=1)[asked]
+        self.counts[lanes, places] += 1
+        before = earned - self.means[lanes, places]
+        self.means[lanes, places] += before / self.counts[lanes, places]
+        self.squares[lanes] += before * (earned - self.means[lanes, places])
+        lacking = self._due[lanes] & (self.counts[lanes] < self._rounds[lanes, None])
+        for lane in lanes[~lacking.any(axis=1)]:
             self._end_phase(int(lane))
 
     # ------------------------------------------------------------------ the end of a phase
@@ -328,11 +310,6 @@ class CSARRule(Rule):
         if self._due[lane].any():
             return None
         return tuple(int(i) for i in np.flatnonzero(self.accepted[lane]))
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the decisions and the rewards of the phase."""
-        names = ("accepted", "rejected", "theta", "phase", "cursor", "counts", "means", "squares")
-        return {name: getattr(self, name) for name in names}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned, and lay out its phase anew."""

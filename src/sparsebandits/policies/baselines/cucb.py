@@ -1,7 +1,7 @@
 """CUCB (Chen, Wang & Yuan 2013), a reference: it sees the outcome of every coordinate it plays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,10 +32,8 @@ class CUCB(ReferencePolicy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
+    action_set, sparsity, oracle
+        As in `Policy`.
     sigma : float
         The noise level of an outcome.
 
@@ -43,11 +41,10 @@ class CUCB(ReferencePolicy):
     --------
     >>> import numpy as np
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.cucb import CUCB
     >>> box = sb.Box(np.zeros(3), np.ones(3))
     >>> theta, noise = [0.2, 0.8, 0.5], sb.Gaussian(0.1)
     >>> env = sb.LinearEnvironment(action_set=box, theta_star=theta, noise=noise)
-    >>> policy = CUCB(action_set=box, sparsity=1, sigma=0.1)
+    >>> policy = sb.CUCB(action_set=box, sparsity=1, sigma=0.1)
     >>> run = sb.simulate(policy, env, horizon=500, trials=2, seed=0)
     >>> bool(run.regret[:, -1].max() < 5.0)
     True
@@ -56,11 +53,7 @@ class CUCB(ReferencePolicy):
     kind: ClassVar[str] = "cucb"
     sees: ClassVar[str] = "the outcome of every coordinate that it plays"
 
-    sigma: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_plain(sigma=as_non_negative("sigma", self.sigma))
+    sigma: float = field(metadata={"check": as_non_negative})
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "CUCBRule":
         """Return the decision rule with one lane per generator, none of which is used."""
@@ -69,6 +62,8 @@ class CUCB(ReferencePolicy):
 
 class CUCBRule(InformedRule):
     """Counts and means of every coordinate."""
+
+    saved: ClassVar[tuple[str, ...]] = ("counts", "means", "steps")
 
     def __init__(self, policy: CUCB, lanes: int) -> None:
         dim = policy.action_set.dim
@@ -113,15 +108,9 @@ class CUCBRule(InformedRule):
         downwards = (lower < 0) & ((upper <= 0) | (lower * low > upper * high))
         return np.asarray(np.where(downwards, low, high))
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         """Count the step; the reward says nothing that the outcomes do not."""
-        self.steps[slice(None) if lanes is None else lanes] += 1
+        self.steps[lanes] += 1
 
     def learn_items(self, actions: FloatArray, items: FloatArray) -> None:
         """Take in the outcome of every coordinate that was played."""
@@ -138,7 +127,3 @@ class CUCBRule(InformedRule):
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return sigma in each lane."""
         return np.full(self.everyone[lanes].shape, self._sigma)
-
-    def arrays(self) -> dict[str, Any]:
-        """Return counts, means and steps."""
-        return {"counts": self.counts, "means": self.means, "steps": self.steps}

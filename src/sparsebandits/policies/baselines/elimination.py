@@ -11,16 +11,22 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
-from sparsebandits.estimation import as_sigma, sigma_upper, split_delta
+from sparsebandits.estimation import sigma_upper, split_delta
+from sparsebandits.policies.parameters import (
+    checked,
+    failure_probability,
+    flag,
+    positive,
+    sigma_or_estimate,
+)
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import EXPLOIT
+from sparsebandits.policies.rule import EXPLOIT, PerSet
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
     IntArray,
     as_array,
-    as_number,
     as_theta,
     describe,
     read_only,
@@ -93,10 +99,8 @@ class SupportElimination(ExploringPolicy):
         and takes half of delta: rewards of one action within one phase, about their mean.
     delta : float
         Probability with which the best support may be lost, in (0, 1).
-    basis : str, Basis or array
-        Exploration actions; a name of `exploration.BASES`.
-    basis_seed : int
-        Draws the random bases.
+    basis, basis_seed
+        As in `ExploringPolicy`.
     growth : float
         Above 1.
     exploit_exponent : float
@@ -107,8 +111,7 @@ class SupportElimination(ExploringPolicy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.elimination import SupportElimination
-    >>> policy = SupportElimination(action_set=sb.LpBall(3), sparsity=1, sigma=0.01)
+    >>> policy = sb.SupportElimination(action_set=sb.LpBall(3), sparsity=1, sigma=0.01)
     >>> learner = policy.start()
     >>> for _ in range(7):
     ...     decision = learner.ask()
@@ -119,23 +122,14 @@ class SupportElimination(ExploringPolicy):
 
     kind: ClassVar[str] = "support-elimination"
 
-    sigma: float | str = "estimate"
-    delta: float = 0.05
-    growth: float = 2.0
-    exploit_exponent: float = 1.5
-    refine: bool = False
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    delta: float = checked(failure_probability, 0.05)
+    growth: float = checked(positive, 2.0)
+    exploit_exponent: float = checked(positive, 1.5)
+    refine: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        split_delta(self.delta, self.sigma)
-        plain: dict[str, Any] = {
-            "sigma": as_sigma(self.sigma),
-            "delta": float(self.delta),
-            "growth": as_number("growth", self.growth, positive=True),
-            "exploit_exponent": as_number("exploit_exponent", self.exploit_exponent, positive=True),
-            "refine": bool(self.refine),
-        }
-        self._set_plain(**plain)
         if self.growth <= 1:
             raise InvalidValueError(
                 f"growth must be above 1, so that phases get longer, got {self.growth}; 2 is usual."
@@ -196,6 +190,10 @@ def _ceiling(logarithm: float, factor: int) -> int:
     return math.ceil(factor * math.exp(logarithm) * (1 - 1e-12))
 
 
+_SURVIVAL = ("alive", "survivors", "phase", "target", "left", "chosen", "needed", "asked")
+_REWARDS = ("told", "means", "fresh", "fresh_means", "spread", "freedom")
+
+
 class SupportEliminationRule(RidgeRule):
     """The survivors of every lane, and the rewards of its basis actions.
 
@@ -207,6 +205,7 @@ class SupportEliminationRule(RidgeRule):
     """
 
     commits = True
+    saved = (*_SURVIVAL, *_REWARDS)
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "spread": 0.0, "chosen": -1.0}
 
     def __init__(self, policy: SupportElimination, lanes: int) -> None:
@@ -220,7 +219,7 @@ class SupportEliminationRule(RidgeRule):
         self._matters = sizes > 1e-13 * sizes.max(axis=1, keepdims=True)
         self._norm = policy.action_set.sparse_norm_bound(policy.sparsity)
         self._targets = [0]
-        self._known: tuple[ActionSet, bool, BoolArray] | None = None
+        self._look_at = PerSet(self._find_fitting)
         self.alive = np.ones((lanes, count), dtype=np.bool_)
         self.survivors = np.full(lanes, count)
         self.phase = np.ones(lanes, dtype=np.intp)
@@ -236,15 +235,6 @@ class SupportEliminationRule(RidgeRule):
         self.fresh_means = np.zeros((lanes, dim))
         self.spread = np.zeros(lanes)
         self.freedom = np.zeros(lanes, dtype=np.intp)
-
-    def _phase_arrays(self) -> dict[str, Any]:
-        names = ("alive", "survivors", "phase", "target", "left", "chosen", "needed", "asked")
-        more = ("told", "means", "fresh", "fresh_means", "spread", "freedom")
-        return {name: getattr(self, name) for name in names + more}
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the regression, the survivors and the statistics of the explorations."""
-        return {**super().arrays(), **self._phase_arrays()}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned."""
@@ -285,14 +275,8 @@ class SupportEliminationRule(RidgeRule):
                     "earlier copy."
                 )
 
-    def check_pull(self, action: FloatArray, pull: int) -> None:
-        """Refuse an open decision that is no exploration of this basis."""
-        super().check_pull(action, pull)
-        if pull != EXPLOIT and (action != self._rows[pull]).any():
-            raise InvalidValueError(
-                f"state.open must hold the exploration actions that it names, got {pull} for "
-                f"{describe(action.tolist())}."
-            )
+    def _exploration(self, pull: int, action: FloatArray) -> FloatArray:
+        return np.asarray(self._rows[pull])
 
     def support_in(self, lane: int) -> tuple[int, ...] | None:
         """Return the single support that is left in a lane; None while there are several."""
@@ -307,8 +291,7 @@ class SupportEliminationRule(RidgeRule):
         is_whole, fits = self._look_at(current)
         free = (self.left == 0) & ~self._is_settled()
         due = np.flatnonzero(free & ~self._behind().any(axis=1))
-        before = {name: array.copy() for name, array in self._phase_arrays().items() if due.size}
-        try:
+        with self._undone_on_error(self.saved if due.size else ()):
             for lane in due:
                 self._test(int(lane))
             free[due] = (self.left[due] == 0) & ~self._is_settled()[due]
@@ -320,27 +303,17 @@ class SupportEliminationRule(RidgeRule):
             rest = np.flatnonzero(~exploring)
             if rest.size:
                 actions[rest] = self._exploit(rest, current, is_whole)
-        except BaseException:
-            for name, array in before.items():
-                getattr(self, name)[:] = array
-            raise
         explorers = np.flatnonzero(exploring)
         self.asked[explorers, arms[explorers]] += 1
         self.left[rest] = np.maximum(self.left[rest] - 1, 0)
         self.pulls = np.where(exploring, arms, EXPLOIT)
         return np.asarray(actions)
 
-    def _look_at(self, current: ActionSet) -> tuple[bool, BoolArray]:
+    def _find_fitting(self, current: ActionSet) -> tuple[bool, BoolArray]:
         """Return whether this is the policy's own set, and which basis actions it contains."""
-        if self._known is None or self._known[0] is not current:
-            whole = self._settings.action_set
-            is_whole = current is whole or (current.is_unrestricted and current == whole)
-            fits = np.ones(self.dim, dtype=np.bool_)
-            if not is_whole:
-                fits = np.asarray(current.contains(self._rows))
-            self._known = (current, is_whole, fits)
-        _, is_known, contained = self._known
-        return is_known, contained
+        whole = self._settings.action_set
+        is_whole = current is whole or (current.is_unrestricted and current == whole)
+        return is_whole, np.asarray(is_whole | current.contains(self._rows))
 
     def _is_settled(self) -> BoolArray:
         """Return which lanes are done with exploring: one support left, and a phase behind it."""
@@ -409,18 +382,10 @@ class SupportEliminationRule(RidgeRule):
 
     # ------------------------------------------------------------------ learn
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in one reward of each lane, or of the given distinct `lanes`."""
-        super().learn(actions, rewards, pulls, lanes)
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
+        super()._learn(actions, rewards, pulls, lanes)
         explored = np.flatnonzero(pulls != EXPLOIT)
-        arms = pulls[explored]
-        where = explored if lanes is None else lanes[explored]
+        where, arms = lanes[explored], pulls[explored]
         here = (where, arms)
         self.told[here] += 1
         self.means[here] += (rewards[explored] - self.means[here]) / self.told[here]

@@ -10,10 +10,11 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.cycle_rule import longest_way
+from sparsebandits.policies.parameters import checked, positive
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
 from sparsebandits.policies.rule import EXPLOIT, Tape, uniforms
-from sparsebandits.validation import FloatArray, as_number
+from sparsebandits.validation import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,13 +28,8 @@ class EpsilonGreedy(ExploringPolicy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
-    basis : str, Basis or array
-        Exploration actions b_1..b_d.
-    basis_seed : int
+    action_set, sparsity, oracle, basis, basis_seed
+        As in `ExploringPolicy`.
     rate : float
         c. With 0.03 and d = 20, one step in 17 explores at t = 1,000 and one in 77 at 100,000. Of
         0.01, 0.03 and 0.1 it had the least regret with power 1/3 on the l2 ball and on [0, 1]^20
@@ -56,22 +52,19 @@ class EpsilonGreedy(ExploringPolicy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.epsilon_greedy import EpsilonGreedy
-    >>> policy = EpsilonGreedy(action_set=sb.LpBall(20), sparsity=5)
+    >>> policy = sb.EpsilonGreedy(action_set=sb.LpBall(20), sparsity=5)
     >>> [round(policy.epsilon(t), 3) for t in (1, 8, 1000, 10**6)]
     [0.6, 0.3, 0.06, 0.006]
     """
 
     kind: ClassVar[str] = "epsilon-greedy"
 
-    rate: float = 0.03
-    power: float = 1 / 3
-    ridge: float = 1.0
+    rate: float = checked(positive, 0.03)
+    power: float = checked(positive, 1 / 3)
+    ridge: float = checked(positive, 1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names = ("rate", "power", "ridge")
-        self._set_plain(**{n: as_number(n, getattr(self, n), positive=True) for n in names})
         if self.power > 1:
             raise InvalidValueError(
                 f"power must lie in (0, 1], got {self.power}: beyond 1 the exploration would end."
@@ -92,6 +85,7 @@ class EpsilonGreedyRule(RidgeRule):
     """Two uniform draws per lane and step: whether to explore, and by which action."""
 
     policy: EpsilonGreedy
+    saved: ClassVar[tuple[str, ...]] = ("choices",)
 
     def __init__(
         self, policy: EpsilonGreedy, generators: Sequence[np.random.Generator], block: int
@@ -100,7 +94,7 @@ class EpsilonGreedyRule(RidgeRule):
         super().__init__(policy, len(generators), prior, "estimate")
         self._rows, self.explorations = policy.exploration.actions, self.dim
         self._tape = Tape(generators, 2, block, uniforms)
-        self._choices = np.zeros(self.lanes, dtype=np.intp)
+        self.choices = np.zeros(self.lanes, dtype=np.intp)
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Explore with probability epsilon_t, or exploit."""
@@ -109,7 +103,7 @@ class EpsilonGreedyRule(RidgeRule):
             fitting = np.flatnonzero(self.policy.exploration.fitting(current))
         draws = self._tape.next(self.everyone)
         # Every call serves all lanes, so t is the same in each of them.
-        epsilon = self.policy.epsilon(int(self._choices[0]) + 1)
+        epsilon = self.policy.epsilon(int(self.choices[0]) + 1)
         explore = (draws[:, 0] < epsilon) & bool(fitting.size)
         actions = np.tile(longest_way(current), (self.lanes, 1))
         arms = fitting[(draws[explore, 1] * fitting.size).astype(np.intp)]
@@ -117,20 +111,16 @@ class EpsilonGreedyRule(RidgeRule):
         exploit = ~explore & (self.posterior.counts > 0)
         if exploit.any():
             actions[exploit] = self.policy.best_actions(self.posterior.theta_hat[exploit], current)
-        self._choices += 1
+        self.choices += 1
         self.pulls = np.full(self.lanes, EXPLOIT)
         self.pulls[explore] = arms
         return actions
 
-    def arrays(self) -> dict[str, Any]:
-        """Return the regression's arrays and the number of choices."""
-        return {**super().arrays(), "choices": self._choices}
-
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; epsilon is that of the decisions made."""
         super().restore(state, asked)
-        if self._choices[0] != asked:
+        if self.choices[0] != asked:
             raise InvalidValueError(
                 f"state.choices must be the {asked} decisions before next_id, got "
-                f"{self._choices[0]}."
+                f"{self.choices[0]}."
             )

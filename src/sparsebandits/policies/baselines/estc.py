@@ -9,18 +9,12 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation import GramLanes, as_sigma
+from sparsebandits.estimation import GramLanes
 from sparsebandits.estimation.lasso import published_lasso, scaled_lasso
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.parameters import checked, count, positive, sigma_or_estimate
 from sparsebandits.policies.rule import EXPLOIT, Rule, Tape, check_sums, uniforms
-from sparsebandits.validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    as_integer,
-    as_number,
-    as_sparsity,
-)
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_sparsity
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,10 +40,8 @@ class ESTC(Policy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
+    action_set, sparsity, oracle
+        As in `Policy`.
     horizon : int, optional
         T; n_1 = ceil(constant (s^2 log(2 d))^(1/3) T^(2/3)), and at most T.
     exploration_steps : int, optional
@@ -66,8 +58,7 @@ class ESTC(Policy):
     --------
     >>> import numpy as np
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.estc import ESTC
-    >>> learner = ESTC(action_set=sb.LpBall(50), sparsity=4, exploration_steps=40).start(seed=0)
+    >>> learner = sb.ESTC(action_set=sb.LpBall(50), sparsity=4, exploration_steps=40).start(seed=0)
     >>> theta = np.zeros(50)
     >>> theta[[7, 20]] = 1.0
     >>> for _ in range(40):
@@ -79,28 +70,22 @@ class ESTC(Policy):
 
     kind: ClassVar[str] = "estc"
 
-    horizon: int | None = None
-    exploration_steps: int | None = None
-    theta_sparsity: int | None = None
-    constant: float = 1.0
-    sigma: float | str = "estimate"
+    horizon: int | None = checked(count, None)
+    exploration_steps: int | None = checked(count, None)
+    theta_sparsity: int | None = checked(count, None)
+    constant: float = checked(positive, 1.0)
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        constant = as_number("constant", self.constant, positive=True)
-        self._set_plain(sigma=as_sigma(self.sigma), constant=constant)
         if (self.horizon is None) == (self.exploration_steps is None):
             raise InvalidValueError(
                 f"ESTC needs either horizon or exploration_steps, got {self.horizon} and "
                 f"{self.exploration_steps}; give horizon=T for the published exploration of order "
                 "T^(2/3), or exploration_steps for a number of your own."
             )
-        for name in ("horizon", "exploration_steps"):
-            if getattr(self, name) is not None:
-                self._set_plain(**{name: as_integer(name, getattr(self, name), minimum=1)})
         if self.theta_sparsity is not None:
-            number = as_integer("theta_sparsity", self.theta_sparsity, minimum=1)
-            self._set_plain(theta_sparsity=as_sparsity(number, self.action_set.dim))
+            as_sparsity(self.theta_sparsity, self.action_set.dim)
 
     @property
     def explorations(self) -> int:
@@ -156,20 +141,12 @@ class ESTCRule(Rule):
         self.pulls = np.where(committed, EXPLOIT, 0)
         return actions
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in the rewards of explorations."""
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         explored = pulls != EXPLOIT
         if not explored.any():
             return
-        where = (self.everyone if lanes is None else lanes)[explored]
-        self.sums.add(actions[explored], rewards[explored], where)
-        self._commit(where)
+        self.sums.add(actions[explored], rewards[explored], lanes[explored])
+        self._commit(lanes[explored])
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once, as explorations."""

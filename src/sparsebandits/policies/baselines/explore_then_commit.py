@@ -1,13 +1,13 @@
 """Explore-then-commit with an H-sparse oracle: T^(2/3) steps of a basis, then one action."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 from sparsebandits.policies.cycle import Cycle
+from sparsebandits.policies.parameters import checked, count
 from sparsebandits.policies.phased import CyclePolicy, ExploringPolicy
-from sparsebandits.validation import as_integer
 
 FOREVER = 2**53
 """More steps than are ever taken; it and all smaller counts survive JSON as floats."""
@@ -23,13 +23,8 @@ class ExploreThenCommit(CyclePolicy, ExploringPolicy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
-    basis : str, Basis or array
-        Exploration actions b_1..b_d.
-    basis_seed : int
+    action_set, sparsity, oracle, basis, basis_seed
+        As in `ExploringPolicy`.
     horizon : int
         T; it may be exceeded.
     exploration_steps : int, optional
@@ -48,8 +43,7 @@ class ExploreThenCommit(CyclePolicy, ExploringPolicy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.explore_then_commit import ExploreThenCommit
-    >>> policy = ExploreThenCommit(action_set=sb.LpBall(3), sparsity=1, horizon=100)
+    >>> policy = sb.ExploreThenCommit(action_set=sb.LpBall(3), sparsity=1, horizon=100)
     >>> policy.rounds
     8
     >>> learner = policy.start(seed=0)
@@ -62,23 +56,14 @@ class ExploreThenCommit(CyclePolicy, ExploringPolicy):
 
     kind: ClassVar[str] = "explore-then-commit"
 
-    horizon: int
-    exploration_steps: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_plain(horizon=as_integer("horizon", self.horizon, minimum=1))
-        if self.exploration_steps is not None:
-            steps = as_integer("exploration_steps", self.exploration_steps, minimum=1)
-            self._set_plain(exploration_steps=steps)
+    horizon: int = field(metadata={"check": count})
+    exploration_steps: int | None = checked(count, None)
 
     @cached_property
     def rounds(self) -> int:
         """How often each b_k is explored."""
-        steps = self.exploration_steps
-        return -(
-            -(two_thirds_power(self.horizon) if steps is None else steps) // self.action_set.dim
-        )
+        steps = self.exploration_steps or two_thirds_power(self.horizon)
+        return -(-steps // self.action_set.dim)
 
     def exploitation_steps(self, cycle: int) -> int:
         """Return m_c: nothing until the last round, and then for ever."""

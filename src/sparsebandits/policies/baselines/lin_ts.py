@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.estimation import as_sigma
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.parameters import checked, positive, sigma_or_estimate
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import Tape, normals
-from sparsebandits.validation import FloatArray, as_number
+from sparsebandits.validation import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -20,9 +20,8 @@ class LinTS(Policy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
+    action_set, sparsity
+        As in `Policy`.
     oracle : str
         "exact" and "greedy" are the two forms; "auto" is exact where that is cheap.
     sigma : float or "estimate"
@@ -41,17 +40,9 @@ class LinTS(Policy):
 
     kind: ClassVar[str] = "lin-ts"
 
-    sigma: float | str = "estimate"
-    scale: float = 1.0
-    ridge: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_plain(
-            sigma=as_sigma(self.sigma),
-            scale=as_number("scale", self.scale, positive=True),
-            ridge=as_number("ridge", self.ridge, positive=True),
-        )
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    scale: float = checked(positive, 1.0)
+    ridge: float = checked(positive, 1.0)
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "LinTSRule":
         """Return the decision rule with one lane per generator."""

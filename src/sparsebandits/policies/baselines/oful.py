@@ -4,24 +4,23 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import CompositionError, InvalidValueError
-from sparsebandits.estimation import as_sigma
 from sparsebandits.policies.learner import Policy
-from sparsebandits.policies.ridge_rule import RidgeRule
-from sparsebandits.policies.rule import Tape, normals
-from sparsebandits.validation import (
-    FloatArray,
-    IntArray,
-    as_choice,
-    as_delta,
-    as_integer,
-    as_number,
+from sparsebandits.policies.parameters import (
+    checked,
+    failure_probability,
+    positive,
+    sigma_or_estimate,
 )
+from sparsebandits.policies.ridge_rule import RidgeRule
+from sparsebandits.policies.rule import PerSet, Tape, normals
+from sparsebandits.validation import FloatArray, IntArray, as_choice, as_integer, as_number
 
 MAXIMISERS = ("alternating", "dani", "enumerate")
 
@@ -32,6 +31,12 @@ LISTED_POINTS = 50_000
 
 ANGLES = 720
 """Points on the boundary of a round set in each plane of two coordinates."""
+
+
+def _as_radius(name: str, radius: Any) -> float | str:
+    if isinstance(radius, str) and radius != PROVEN:
+        raise InvalidValueError(f"{name} must be a number or {PROVEN!r}, got {radius!r}.")
+    return radius if isinstance(radius, str) else as_number(name, radius, positive=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,9 +60,8 @@ class OFUL(Policy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
+    action_set, sparsity
+        As in `Policy`.
     oracle : str
         How the best H-sparse action for a theta is found; unused by "enumerate".
     sigma : float or "estimate"
@@ -81,8 +85,7 @@ class OFUL(Policy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.oful import OFUL
-    >>> learner = OFUL(action_set=sb.LpBall(3), sparsity=1, sigma=0.1).start(seed=0)
+    >>> learner = sb.OFUL(action_set=sb.LpBall(3), sparsity=1, sigma=0.1).start(seed=0)
     >>> learner.tell(learner.ask(), 0.7)
     >>> sorted(learner.theta_hat.round(2).tolist())
     [0.0, 0.0, 0.35]
@@ -90,29 +93,17 @@ class OFUL(Policy):
 
     kind: ClassVar[str] = "oful"
 
-    sigma: float | str = "estimate"
-    delta: float = 0.05
-    ridge: float = 1.0
-    theta_bound: float | None = None
-    radius: float | str = PROVEN
-    maximiser: str = "alternating"
-    starts: int = 16
-    sweeps: int = 10
+    sigma: float | str = checked(sigma_or_estimate, "estimate")
+    delta: float = checked(failure_probability, 0.05)
+    ridge: float = checked(positive, 1.0)
+    theta_bound: float | None = checked(positive, None)
+    radius: float | str = checked(_as_radius, PROVEN)
+    maximiser: str = checked(partial(as_choice, known=MAXIMISERS), "alternating")
+    starts: int = checked(partial(as_integer, minimum=2), 16)
+    sweeps: int = checked(partial(as_integer, minimum=0), 10)
 
     def __post_init__(self) -> None:
-        as_choice("maximiser", self.maximiser, MAXIMISERS)
         super().__post_init__()
-        plain: dict[str, Any] = {
-            "sigma": as_sigma(self.sigma),
-            "delta": as_delta(self.delta),
-            "ridge": as_number("ridge", self.ridge, positive=True),
-            "starts": as_integer("starts", self.starts, minimum=2),
-            "sweeps": as_integer("sweeps", self.sweeps, minimum=0),
-            "radius": _as_radius(self.radius),
-        }
-        if self.theta_bound is not None:
-            plain["theta_bound"] = as_number("theta_bound", self.theta_bound, positive=True)
-        self._set_plain(**plain)
         if self.sigma == 0 and self.radius != PROVEN:
             raise InvalidValueError(
                 f"radius={self.radius} is a multiple of sigma, and sigma=0 leaves no bonus at "
@@ -135,14 +126,6 @@ class OFUL(Policy):
         return OFULRule(self, generators, block)
 
 
-def _as_radius(radius: Any) -> float | str:
-    if isinstance(radius, str):
-        if radius != PROVEN:
-            raise InvalidValueError(f"radius must be a number or {PROVEN!r}, got {radius!r}.")
-        return radius
-    return as_number("radius", radius, positive=True)
-
-
 class OFULRule(RidgeRule):
     """The ellipsoid of every lane, and its most promising action.
 
@@ -152,6 +135,7 @@ class OFULRule(RidgeRule):
         ln det(I + V / ridge).
     """
 
+    saved: ClassVar[tuple[str, ...]] = ("log_det",)
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "log_det": 0.0}
 
     def __init__(self, policy: OFUL, generators: Sequence[np.random.Generator], block: int) -> None:
@@ -162,22 +146,14 @@ class OFULRule(RidgeRule):
         # One random direction for each start but the first.
         width = (policy.starts - 1) * dim if policy.maximiser == "alternating" else 0
         self._tape = Tape(generators, width, block, normals) if width else None
-        self._listed: tuple[ActionSet, FloatArray] | None = None
+        self._points = PerSet(partial(extreme_points, sparsity=policy.sparsity))
 
     # ------------------------------------------------------------------ the ellipsoid
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Take in one reward of each lane, or of the given distinct `lanes`."""
-        where: Any = slice(None) if lanes is None else lanes
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         # det(A + x x') = det(A) (1 + x' A^-1 x): a sum of terms >= 0, which cannot cancel.
-        self.log_det[where] += np.log1p(self.posterior.widths(actions, where))
-        super().learn(actions, rewards, pulls, lanes)
+        self.log_det[lanes] += np.log1p(self.posterior.widths(actions, lanes))
+        super()._learn(actions, rewards, pulls, lanes)
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
@@ -188,10 +164,6 @@ class OFULRule(RidgeRule):
         """Return ln det(I + V / ridge) of the only lane, from R."""
         log_root = float(np.linalg.slogdet(self.posterior.root[0])[1])  # ln |det R|
         return max(0.0, -2 * log_root - self.dim * math.log(self._settings.ridge))
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the regression's arrays and the determinant."""
-        return {**super().arrays(), "log_det": self.log_det}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; refuse a determinant that contradicts its sums."""
@@ -257,11 +229,11 @@ class OFULRule(RidgeRule):
             proposed = actions.copy()
             # A start that did not rise would be sent the same theta again.
             proposed[rising] = self._best(thetas[rising], current)
-            found = self.index(proposed, radii)
-            rising &= found > index
+            reached = self.index(proposed, radii)
+            rising &= reached > index
             if not rising.any():
                 break
-            actions[rising], index[rising] = proposed[rising], found[rising]
+            actions[rising], index[rising] = proposed[rising], reached[rising]
         return np.asarray(actions[lanes, index.argmax(axis=1)])
 
     def _corners(self, current: ActionSet, radii: FloatArray) -> FloatArray:
@@ -277,9 +249,7 @@ class OFULRule(RidgeRule):
         return np.asarray(actions[self.everyone, values.argmax(axis=1)])
 
     def _scan(self, current: ActionSet, radii: FloatArray) -> FloatArray:
-        if self._listed is None or self._listed[0] is not current:
-            self._listed = (current, extreme_points(current, self._settings.sparsity))
-        points = self._listed[1]
+        points = self._points(current)
         chosen = np.empty((self.lanes, self.dim))
         for lane in self.everyone:
             shadow = points @ self.posterior.root[lane]

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from sparsebandits.policies.cycle import Cycle
+from sparsebandits.policies.parameters import checked, flag
 from sparsebandits.policies.phased import CyclePolicy, ExploringPolicy
 from sparsebandits.policies.schedules import Schedule, make_schedule
 
@@ -18,13 +19,8 @@ class PEGE(CyclePolicy, ExploringPolicy):
 
     Parameters
     ----------
-    action_set : ActionSet
-    sparsity : int
-        H.
-    oracle : str
-    basis : str, Basis or array
-        Exploration actions b_1..b_d.
-    basis_seed : int
+    action_set, sparsity, oracle, basis, basis_seed
+        As in `ExploringPolicy`.
     schedule : str or function
         m_c: "linear", "sqrt", "quadratic", or a function of the cycle.
     use_all_data : bool
@@ -38,8 +34,7 @@ class PEGE(CyclePolicy, ExploringPolicy):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.pege import PEGE
-    >>> learner = PEGE(action_set=sb.LpBall(2), sparsity=1).start(seed=0)
+    >>> learner = sb.PEGE(action_set=sb.LpBall(2), sparsity=1).start(seed=0)
     >>> for _ in range(3):
     ...     decision = learner.ask()
     ...     learner.tell(decision, float(decision.action @ [0.2, -1.0]))
@@ -50,11 +45,10 @@ class PEGE(CyclePolicy, ExploringPolicy):
     kind: ClassVar[str] = "pege"
 
     schedule: Any = "linear"
-    use_all_data: bool = False
+    use_all_data: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set_plain(use_all_data=bool(self.use_all_data))
         _ = self.exploitation_steps
 
     @cached_property

@@ -19,19 +19,13 @@ class RandomSparse(Policy):
     The lower end of every comparison: a policy that does not beat it has learned nothing. Its
     expected reward is 0 on sets that are symmetric about 0.
 
-    Parameters
-    ----------
-    action_set : ActionSet
-    sparsity : int
-        H; all available coordinates are used where there are fewer.
-    oracle : str
-        Not used; part of every policy.
+    Parameters as in `Policy`; all available coordinates are used where there are fewer than H, and
+    the oracle is not used.
 
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> from sparsebandits.policies.baselines.random_sparse import RandomSparse
-    >>> learner = RandomSparse(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+    >>> learner = sb.RandomSparse(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
     >>> learner.ask().action.round(2)
     array([ 0.  , -0.83,  0.  ,  0.56])
     """
@@ -63,20 +57,10 @@ class RandomSparseRule(Rule):
         direction[self.everyone[:, None], support] = draws[:, self.dim :][:, : support.shape[1]]
         return current.respond_on(direction, support)[0]
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-    ) -> None:
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         """Learn nothing."""
 
     @property
     def estimate(self) -> None:
         """None: nothing is estimated."""
         return
-
-    def arrays(self) -> dict[str, Any]:
-        """Return nothing: all that changes is the generator."""
-        return {}

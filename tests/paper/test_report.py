@@ -104,7 +104,7 @@ def test_labels_lines_json_and_bad_input(tmp_path: Path) -> None:
     assert "\x1b" not in done.stderr
     wrong = command("l3-ball", "--full", "--out", tmp_path)
     assert wrong.returncode == 2
-    assert "may take an hour" in wrong.stderr
+    assert "may take an hour" in wrong.stdout
     assert "Unknown experiment 'l3-ball'" in wrong.stderr
     assert command("--quick", "--full").returncode == 2
 

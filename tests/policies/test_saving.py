@@ -190,7 +190,7 @@ def test_keys_that_are_missing_or_unknown_are_named(kind: str) -> None:
         sb.Learner.from_dict(sealed({**data, "state": more}))
     for key in data["policy"]:
         policy = {k: v for k, v in data["policy"].items() if k != key}
-        if key in ("kind", "action_set", "sparsity"):
+        if key in ("kind", "action_set", "sparsity", "basis"):
             with pytest.raises(sb.SparseBanditsError, match=key):
                 sb.Learner.from_dict(sealed({**data, "policy": policy}))
     with pytest.raises(sb.SparseBanditsError, match="surplus"):

@@ -149,8 +149,9 @@ class Policy(Described):
 
     @classmethod
     def _from_fields(cls, **fields: Any) -> Self:
-        action_set = ActionSet.from_dict(fields.get("action_set", {}))
-        return cls(**{**fields, "action_set": action_set})
+        if "action_set" in fields:  # where it is missing the constructor says so
+            fields["action_set"] = ActionSet.from_dict(fields["action_set"])
+        return cls(**fields)
 
 
 class ReferencePolicy(Policy):

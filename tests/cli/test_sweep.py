@@ -129,8 +129,13 @@ def test_a_sweep_and_its_results_beside_the_file(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(
-    tmp_path: Path, text: str, options: tuple[object, ...], words: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    options: tuple[object, ...],
+    words: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     done = in_process.run("sweep", write(tmp_path, text), *options)
     assert done.returncode == 2
     [line] = done.stderr.splitlines()

@@ -3,7 +3,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: install browser lint test reproduce reproduce-full benchmark regret clean
+.PHONY: install browser lint test test-thorough reproduce reproduce-full benchmark regret clean
 
 install: .venv/installed
 
@@ -27,8 +27,15 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Tests of one file stay together, so that what a file builds is built once.
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
+
 test: lint browser
-	$(BIN)/pytest --numprocesses 2
+	$(PYTEST)
+
+# Every combination of parameters, and the statistics that take long.
+test-thorough: lint browser
+	$(PYTEST) --thorough
 
 reproduce: install
 	$(BIN)/sparsebandits reproduce --workers $(WORKERS)

@@ -1,14 +1,14 @@
-import contextlib
-import io
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from sparsebandits.cli import app
+from tests.cli import in_process
+
+run = partial(in_process.run, "compare")
 
 TOML = """
 sparsity = 1
@@ -23,26 +23,6 @@ kind = "box"
 lower = [0, 0, 0, 0]
 upper = [1, 1, 1, 1]
 """
-
-
-@dataclass
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def run(*arguments: object) -> Done:
-    """Run the command in this process: the same code, without the time to start Python."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        app.run(["compare", *map(str, arguments)])
-    code = ended.value.code
-    return Done(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture

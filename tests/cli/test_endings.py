@@ -75,7 +75,7 @@ import json, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import pandas, pyarrow.parquet, rich.progress, rich.table, scipy.stats
 import sparsebandits.cli.app, sparsebandits.comparison.scenarios
-import sparsebandits.comparison.sweep_folder
+import sparsebandits.comparison.sweep_folder, sparsebandits.paper.report
 from sparsebandits.cli import main
 for line in sys.stdin:
     case = json.loads(line)
@@ -185,7 +185,15 @@ def test_a_closed_pipe_ends_quietly(forks: Forks, command: str) -> None:
     assert forks.end(*forks.start(QUICK[command], None)) == Ended(0, [])
 
 
-@pytest.mark.parametrize("delay", [0.05, 0.2, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "delay",
+    [
+        0.05,
+        pytest.param(0.2, marks=pytest.mark.thorough),
+        0.5,
+        pytest.param(1.0, marks=pytest.mark.thorough),
+    ],
+)
 def test_ctrl_c_is_one_line_and_code_130(forks: Forks, delay: float) -> None:
     cases = {name: forks.start(LONG[name], "/dev/null") for name in app.commands}
     time.sleep(delay)

@@ -1,16 +1,12 @@
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.cli import in_process
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from sparsebandits.cli import main; main()", "plan"]
-    return subprocess.run(
-        [*command, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+run = partial(in_process.run, "plan")
 
 
 def test_without_options_it_tells_the_truth_about_the_papers_setting() -> None:

@@ -1,18 +1,20 @@
-"""``sparsebandits results`` in real processes."""
+"""``sparsebandits results``."""
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from sparsebandits.sweeps import sweep
+from tests.cli import in_process
 from tests.sweeps.small_sweep import small
 
 FIRST = "sparse-thompson/l1.5-ball/d=4/H=1/sigma=0.1"
 SECOND = "literal/l1.5-ball/d=4/H=1/sigma=0.1"
 OTHER = "literal/l1.5-ball/d=4/H=1/sigma=0.5"
+
+run = partial(in_process.run, "results")
 
 
 @pytest.fixture(scope="module")
@@ -20,13 +22,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     axes = {"dim": [4], "sparsity": [1], "sigma": [0.1, 0.5]}
     one = small(axes=axes, environments=small()["environments"][:1])
     return sweep(one, tmp_path_factory.mktemp("sweep")).folder
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from sparsebandits.cli import main; main()", "results"]
-    return subprocess.run(
-        [*command, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
 
 
 def test_the_table_and_comparisons(folder: Path) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.in_process import run
+
 TOML = """
 theta = [0.9, -0.2, 0.5, 0.7]
 sparsity = 2
@@ -14,13 +16,6 @@ kind = "box"
 lower = [0, 0, 0, 0]
 upper = [1, 1, 1, 1]
 """
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from sparsebandits.cli import main; main()"]
-    return subprocess.run(
-        [*command, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
 
 
 @pytest.fixture

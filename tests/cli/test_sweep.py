@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import sparsebandits
+from tests.cli import in_process
 from tests.sweeps.small_sweep import TEXT
 
 parquet = importlib.import_module("pyarrow.parquet")
@@ -38,7 +39,7 @@ theta_star = { kind = "uniform-cube" }
 
 LONG = """\
 trials = 4
-horizon = 400
+horizon = 200
 sparsity = 2
 [axes]
 dim = [4, 5, 6, 7, 8, 9, 10, 11]
@@ -128,9 +129,14 @@ def test_a_sweep_and_its_results_beside_the_file(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(
-    tmp_path: Path, text: str, options: tuple[object, ...], words: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    options: tuple[object, ...],
+    words: str,
 ) -> None:
-    done = run(tmp_path, write(tmp_path, text), *options)
+    monkeypatch.chdir(tmp_path)
+    done = in_process.run("sweep", write(tmp_path, text), *options)
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert line.startswith("sparsebandits: ")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsebandits as sb
@@ -19,6 +19,7 @@ def test_every_registered_set_has_examples() -> None:
     assert set(EXAMPLES) == set(ACTION_SETS)
 
 
+@pytest.mark.each_value
 @every_set
 @pytest.mark.parametrize(("dim", "sparsity"), [(1, 1), (3, 1), (5, 3), (6, 6)])
 def test_the_contract(factory: Factory, dim: int, sparsity: int) -> None:
@@ -28,7 +29,6 @@ def test_the_contract(factory: Factory, dim: int, sparsity: int) -> None:
 
 @every_set
 @given(seed=st.integers(0, 2**32 - 1), dim=st.integers(1, 6))
-@settings(max_examples=25, deadline=None)
 def test_the_value_is_its_definition(factory: Factory, seed: int, dim: int) -> None:
     rng = np.random.default_rng(seed)
     X = factory(rng, dim)

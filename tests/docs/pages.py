@@ -10,7 +10,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 _FENCED = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", flags=re.MULTILINE | re.DOTALL)
-_CALL = re.compile(r"^(?:    )?(?:\S*/)?(sparsebandits [a-z-].*)$")
+_CALL = re.compile(r"^(?:    )?(?:[^\s`]*/)?(sparsebandits [a-z-][^`]*)$")
 _INLINE = re.compile(r"`(?:\S*/)?(sparsebandits [a-z-][^`]*)`")
 
 

@@ -3,6 +3,7 @@
 import re
 import sys
 import types
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ def test_every_path_exists(name: str) -> None:
     assert any(place.exists() for place in [*places, *tests])
 
 
+@cache
 def known_words() -> set[str]:
     """Return every name of the bases that a reader subclasses, and of the functions around."""
     bases = (sb.ActionSet, sb.Policy, Rule)

@@ -44,6 +44,7 @@ def violations(
     return found
 
 
+@pytest.mark.each_value
 @each_bound
 @each_basis
 @each_noise
@@ -55,6 +56,7 @@ def test_all_statements_hold_at_once(name: str, basis: str, noise: str) -> None:
     assert found["any"].sum() <= most_allowed(RUNS, DELTA)
 
 
+@pytest.mark.each_value
 @each_bound
 @each_basis
 def test_differences_of_weighted_scores_hold(name: str, basis: str) -> None:
@@ -114,6 +116,7 @@ def wrong_locks(
     return int(locked.sum()), int((locked & (top != right).any(axis=1)).sum())
 
 
+@pytest.mark.each_value
 @each_bound
 @each_basis
 @each_noise

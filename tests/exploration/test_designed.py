@@ -74,6 +74,7 @@ def test_ellipsoids_come_close_to_the_best_on_their_blocks(seed: int) -> None:
         assert basis.inverse_trace < 0.99 * inverse_trace("boundary", action_set, 4)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", ALL_SETS)
 @pytest.mark.parametrize("sparsity", [1, 2, 3, 5, 7])
 def test_never_worse_than_the_boundary(kind: str, sparsity: int) -> None:

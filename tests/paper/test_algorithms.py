@@ -73,21 +73,22 @@ def near_tie(dim: int, gap: float) -> FloatArray:
     return np.array([0.5 + gap, -0.5 - gap] + [0.5, -0.5] * ((dim - 2) // 2))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("confidence", ["paper", "coordinate", "stitched", "mixture", "pairwise"])
 @pytest.mark.parametrize("sigma", [0.5, "estimate"])
 def test_wrong_locks_are_at_most_delta(confidence: str, sigma: float | str) -> None:
     """`lemma:stopping_condition_l2ball`: on a near tie, at most delta of the runs lock wrongly.
 
-    400 runs, delta = 0.1; the test fails by chance with probability below 1e-6.
+    200 runs, delta = 0.1; the test fails by chance with probability below 1e-6.
     """
     ball = sb.LpBall(8)
     env = sb.LinearEnvironment(
         action_set=ball, theta_star=near_tie(8, 0.02), noise=sb.Gaussian(0.5)
     )
     policy = sb.APSEE(action_set=ball, sparsity=2, sigma=sigma, delta=0.1, confidence=confidence)
-    run = sb.simulate(policy, env, horizon=8 * 3000, trials=400, seed=1)
+    run = sb.simulate(policy, env, horizon=8 * 3000, trials=200, seed=1)
     wrong = int((np.isfinite(run.locked_at) & ~run.support_correct).sum())
-    assert wrong <= binom.isf(1e-6, 400, 0.1)
+    assert wrong <= binom.isf(1e-6, 200, 0.1)
 
 
 def test_a_scale_below_1_voids_the_guarantee() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 import sparsebandits as sb
 from sparsebandits.policies import POLICIES, Decision, Learner, Policy
@@ -158,6 +159,17 @@ CASES: list[tuple[str, Make]] = [
 ]
 CASE_IDS = [name for name, _ in CASES]
 MAKERS = [make for _, make in CASES]
+
+every_case = pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
+
+one_of_each_kind = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=() if name.endswith("-0") else pytest.mark.thorough)
+        for name, make in CASES
+    ],
+)
+"""The first example of each kind; all of them in `make test-thorough`."""
 
 SCHEDULED = ("apsee", "apsee-g", "apsee-compact", "time-varying")
 """The paper's policies: cycles of exploration and exploitation, and a gap test."""

@@ -8,11 +8,9 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.policies import Decision, Learner
 from tests.policies.examples import (
-    CASE_IDS,
     DIM,
     FIRST_OF_EACH,
     LEAST_SQUARES,
-    MAKERS,
     OWN_ESTIMATE,
     SIGMA,
     THETA,
@@ -23,6 +21,7 @@ from tests.policies.examples import (
     compact,
     ellipsoid,
     expected_estimate,
+    one_of_each_kind,
     play,
     reward_of,
     slates,
@@ -30,7 +29,7 @@ from tests.policies.examples import (
 from tests.policies.examples import Play as Played
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
+@one_of_each_kind
 def test_only_available_items_are_used(make: Make) -> None:
     """Masks and plain requests mixed at random, from the first step until long after the lock."""
     policy = make()

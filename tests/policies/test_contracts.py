@@ -8,12 +8,10 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.policies import POLICIES
 from tests.policies.examples import (
-    CASE_IDS,
     CASES,
     DIM,
     EXAMPLES,
     LEAST_SQUARES,
-    MAKERS,
     OWN_ESTIMATE,
     SCHEDULED,
     THETA,
@@ -26,11 +24,10 @@ from tests.policies.examples import (
     compact,
     expected_estimate,
     moving,
+    one_of_each_kind,
     play,
     play_late,
 )
-
-every_policy = pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
 
 
 def cases_of(*kinds: str) -> pytest.MarkDecorator:
@@ -50,7 +47,7 @@ def test_every_registered_policy_has_an_example() -> None:
         assert {make().kind for make in makers} == {kind}
 
 
-@every_policy
+@one_of_each_kind
 def test_the_contract(make: Make) -> None:
     sb.testing.check_policy(make())
 
@@ -132,6 +129,7 @@ def test_the_families_of_estimates_cover_the_table() -> None:
 
 
 @cases_of(*LEAST_SQUARES)
+@pytest.mark.each_value
 @pytest.mark.parametrize("seed", [1, 2])
 def test_theta_hat_is_least_squares_on_what_was_told(make: Make, seed: int) -> None:
     policy = make()
@@ -147,6 +145,7 @@ def test_theta_hat_is_least_squares_on_what_was_told(make: Make, seed: int) -> N
 
 
 @ridge_policies
+@pytest.mark.each_value
 @pytest.mark.parametrize("seed", [1, 2])
 def test_theta_hat_is_the_ridge_estimate_from_all_that_was_told(make: Make, seed: int) -> None:
     """0 before the first reward, and then of every reward whatever its phase."""

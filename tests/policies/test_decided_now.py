@@ -61,6 +61,7 @@ def log(learner: Learner, rounds: int) -> None:
     learner.warm_start(actions, actions @ THETA)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("make", [make for _, make in HELD_TO_IT], ids=[n for n, _ in HELD_TO_IT])
 @pytest.mark.parametrize("saved", [False, True])
 def test_the_whole_set_is_decided_from_what_is_known_now(make: Make, saved: bool) -> None:

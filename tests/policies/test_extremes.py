@@ -231,7 +231,12 @@ def _locked(policy: sb.APSEE, theta: FloatArray, runs: int) -> list[tuple[int, .
 
 
 @pytest.mark.parametrize(
-    ("sigma", "use_all_data"), [(0.5, False), (0.5, True), ("estimate", False)]
+    ("sigma", "use_all_data"),
+    [
+        (0.5, False),
+        pytest.param(0.5, True, marks=pytest.mark.thorough),
+        pytest.param("estimate", False, marks=pytest.mark.thorough),
+    ],
 )
 def test_wrong_supports_are_locked_in_at_most_delta_of_the_runs(
     sigma: float | str, use_all_data: bool

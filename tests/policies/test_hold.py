@@ -225,8 +225,8 @@ def test_lanes_hold_as_the_learner_does() -> None:
         action_sets=PeriodicAvailability(whole, masks), theta_star=[0.5, -0.2], noise=Gaussian(0.3)
     )
     policy = sb.SparseThompson(action_set=whole, sparsity=1)
-    lanes = sb.simulate(policy, environment, horizon=900, trials=2, seed=0)
-    steps = simulate_stepwise(policy, environment, horizon=900, trials=2, seed=0)
+    lanes = sb.simulate(policy, environment, horizon=450, trials=2, seed=0)
+    steps = simulate_stepwise(policy, environment, horizon=450, trials=2, seed=0)
     np.testing.assert_array_equal(lanes.regret, steps.regret)
 
 
@@ -237,12 +237,12 @@ def test_lanes_hold_as_the_learner_does() -> None:
     ("action_set", "items"),
     [
         (sb.Box(np.zeros(20), np.ones(20)), 1),
-        (sb.Box(np.zeros(20), np.ones(20)), 3),
-        (sb.Box(np.zeros(20), np.ones(20)), 15),
-        (sb.Budget(1.0, np.full(20, 0.6)), 2),
-        (ellipsoid(20), 5),
+        pytest.param(sb.Box(np.zeros(20), np.ones(20)), 3, marks=pytest.mark.thorough),
+        pytest.param(sb.Box(np.zeros(20), np.ones(20)), 15, marks=pytest.mark.thorough),
+        pytest.param(sb.Budget(1.0, np.full(20, 0.6)), 2, marks=pytest.mark.thorough),
+        pytest.param(ellipsoid(20), 5, marks=pytest.mark.thorough),
         (sb.LpBall(20), 2),
-        (sb.LpBall(20, p=1.0), 1),
+        pytest.param(sb.LpBall(20, p=1.0), 1, marks=pytest.mark.thorough),
     ],
     ids=["box-1", "box-3", "box-15", "budget-2", "ellipsoid-5", "l2-2", "l1-1"],
 )

@@ -25,7 +25,7 @@ from tests.policies.examples import (
 )
 
 DIM = 3
-SETTINGS = settings(max_examples=40, stateful_step_count=40, deadline=None, derandomize=True)
+SETTINGS = settings(stateful_step_count=40, deadline=None, derandomize=True)
 
 rewards = st.floats(-10, 10).map(lambda value: round(value, 3))
 masks = st.lists(st.booleans(), min_size=DIM, max_size=DIM)

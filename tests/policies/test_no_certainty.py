@@ -10,7 +10,7 @@ import sparsebandits as sb
 from sparsebandits.environments import UniformCube
 from sparsebandits.policies import Decision, Learner, PosteriorCertificate
 from sparsebandits.policies.ridge_rule import RidgeRule
-from tests.policies.examples import CASE_IDS, DIM, MAKERS, THETA, Make, adaptive, box, play
+from tests.policies.examples import DIM, THETA, Make, adaptive, box, every_case, play
 
 Reward = Callable[[Decision], float]
 
@@ -38,7 +38,7 @@ def check(learner: Learner) -> None:
             assert not (certificate.deviation <= 0).any()
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
+@every_case
 @pytest.mark.parametrize("reward", REWARDS.values(), ids=REWARDS)
 def test_fewer_rewards_than_coordinates_are_no_certainty(make: Make, reward: Reward) -> None:
     learner = make().start(seed=0)
@@ -49,7 +49,7 @@ def test_fewer_rewards_than_coordinates_are_no_certainty(make: Make, reward: Rew
         check(learner)
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
+@every_case
 def test_zeros_teach_no_noise_level_however_many(make: Make) -> None:
     """Click data begin like that. Every one of them is consistent with any theta and much noise."""
     learner = make().start(seed=0)

@@ -121,6 +121,7 @@ REFUSED: list[Call] = [
 ]
 
 
+@pytest.mark.each_value
 @one_of_each
 @pytest.mark.parametrize("steps", [1, DIM, 3 * DIM, 90])
 def test_every_refused_call_leaves_the_learner_as_it_was(make: Make, steps: int) -> None:

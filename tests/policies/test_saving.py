@@ -12,10 +12,8 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.policies import Decision, Learner
 from tests.policies.examples import (
-    CASE_IDS,
     DIM,
     FIRST_OF_EACH,
-    MAKERS,
     THETA,
     Make,
     adaptive,
@@ -23,6 +21,7 @@ from tests.policies.examples import (
     apsee_g,
     compact,
     moving,
+    one_of_each_kind,
     play,
     through_json,
 )
@@ -52,7 +51,7 @@ def same(one: Decision, two: Decision) -> bool:
     )
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=CASE_IDS)
+@one_of_each_kind
 def test_a_learner_read_back_continues_bit_for_bit(make: Make) -> None:
     """Saved at random moments, again and again, beside one that never was."""
     straight, saved = make().start(seed=3), make().start(seed=3)
@@ -190,7 +189,7 @@ def test_keys_that_are_missing_or_unknown_are_named(kind: str) -> None:
         sb.Learner.from_dict(sealed({**data, "state": more}))
     for key in data["policy"]:
         policy = {k: v for k, v in data["policy"].items() if k != key}
-        if key in ("kind", "action_set", "sparsity"):
+        if key in ("kind", "action_set", "sparsity", "basis"):
             with pytest.raises(sb.SparseBanditsError, match=key):
                 sb.Learner.from_dict(sealed({**data, "policy": policy}))
     with pytest.raises(sb.SparseBanditsError, match="surplus"):
@@ -348,7 +347,14 @@ def test_exploitation_needs_an_estimate_and_a_closed_exploration(kind: str) -> N
             sb.Learner.from_dict(sealed({**data, "state": {**state, **ready, **change}}))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "apsee",
+        *(pytest.param(kind, marks=pytest.mark.thorough) for kind in SCHEDULED[1:]),
+        *ADAPTIVE,
+    ],
+)
 def test_junk_anywhere_is_refused_or_harmless(kind: str) -> None:
     """Whatever is accepted under a forged digest can at least be asked and told for a while."""
     data = sample(kind).to_dict()

@@ -204,7 +204,10 @@ def test_the_noise_level_is_found() -> None:
 
 @pytest.mark.parametrize(
     ("action_set", "power"),
-    [(sb.LpBall(DIM), 0.5), (sb.Box(np.zeros(DIM), np.ones(DIM)), 2 / 3)],
+    [
+        (sb.LpBall(DIM), 0.5),
+        pytest.param(sb.Box(np.zeros(DIM), np.ones(DIM)), 2 / 3, marks=pytest.mark.thorough),
+    ],
     ids=["l2", "box"],
 )
 def test_the_guarantee_keeps_every_variance_below_its_floor(
@@ -233,7 +236,11 @@ def test_the_guarantee_keeps_every_variance_below_its_floor(
 
 @pytest.mark.parametrize(
     ("action_set", "limit"),
-    [(sb.LpBall(20), 262), (sb.LpBall(20, p=1.0), 110), (sb.Box(np.zeros(20), np.ones(20)), 136)],
+    [
+        (sb.LpBall(20), 262),
+        pytest.param(sb.LpBall(20, p=1.0), 110, marks=pytest.mark.thorough),
+        pytest.param(sb.Box(np.zeros(20), np.ones(20)), 136, marks=pytest.mark.thorough),
+    ],
     ids=["l2", "l1", "box"],
 )
 def test_the_regret_that_was_promised(action_set: sb.ActionSet, limit: float) -> None:

@@ -104,6 +104,10 @@ def both(policy: Policy, env: sb.LinearEnvironment, horizon: int = 90, trials: i
 
 
 every_policy = pytest.mark.parametrize("name", MAKERS)
+one_of_each_kind = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in POLICIES else pytest.mark.thorough) for name in MAKERS],
+)
 
 
 def test_every_adaptive_kind_is_here() -> None:
@@ -124,13 +128,13 @@ def test_on_a_fixed_set(name: str) -> None:
     assert not run.support_correct[~locked].any()
 
 
-@every_policy
+@one_of_each_kind
 def test_where_items_come_and_go(name: str) -> None:
     X = own_set(name)
     both(MAKERS[name](X), moving(sb.RandomAvailability(X, 0.6, seed=1)))
 
 
-@every_policy
+@one_of_each_kind
 def test_on_a_set_that_turns(name: str) -> None:
     if "csar" in name or name in ("apsee", "apsee-all"):
         boxes = [sb.Box(np.full(DIM, -0.5), np.linspace(1, end, DIM)) for end in (0.1, 1.0)]
@@ -140,7 +144,7 @@ def test_on_a_set_that_turns(name: str) -> None:
     both(MAKERS[name](sequence.base), moving(sequence))
 
 
-@every_policy
+@one_of_each_kind
 def test_where_rewards_come_late(name: str) -> None:
     run = both(MAKERS[name](own_set(name)), fixed(name, delay=sb.UniformDelay(15)), horizon=120)
     prompt = sb.simulate(
@@ -151,7 +155,7 @@ def test_where_rewards_come_late(name: str) -> None:
         assert not np.array_equal(run.theta_error, prompt.theta_error, equal_nan=True)
 
 
-@every_policy
+@one_of_each_kind
 def test_where_the_noise_depends_on_the_action(name: str) -> None:
     both(MAKERS[name](own_set(name)), fixed(name, noise=sb.Heteroscedastic(0.4, norm_bound=2.0)))
 
@@ -169,6 +173,7 @@ def test_past_the_blocks_in_which_noise_and_draws_are_made(noise: Any) -> None:
 # ---------------------------------------------------------------------- trials
 
 
+@pytest.mark.each_value
 @every_policy
 @pytest.mark.parametrize("delay", [None, sb.UniformDelay(6)], ids=["prompt", "late"])
 def test_a_trial_has_the_same_bits_in_any_company(name: str, delay: Any) -> None:

@@ -27,6 +27,8 @@ SETS: dict[str, sb.ActionSet] = {
         np.vstack([np.zeros(5), np.eye(5), -np.eye(5), RNG.choice([0, 0.5], (20, 5))])
     ),
 }
+FEW = ("l2", "ellipsoid", "budget")
+"""One that sorts, one that does not, and one with flat sides."""
 
 
 def variants(X: sb.ActionSet) -> list[sb.Policy]:
@@ -68,7 +70,10 @@ def assert_same(first: sb.Run, second: sb.Run) -> None:
         np.testing.assert_array_equal(first.overlap, second.overlap)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in FEW else pytest.mark.thorough) for name in SETS],
+)
 def test_blockwise_equals_stepwise(name: str) -> None:
     env = environment(SETS[name])
     # Long enough for locks; an oracle call on the polyhedral sets takes some ten milliseconds.

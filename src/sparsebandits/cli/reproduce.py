@@ -65,9 +65,10 @@ def reproduce(
     if quick and full:
         raise click.UsageError("--quick and --full exclude each other; pass one of them.")
     console = Console(stderr=True)
+    # Standard error is for the progress and for one line about how it ended.
     if full:
-        console.print("The long rerun: it may take an hour on 2 cores.")
-    console.print(f"The page grows as experiments are done: {out / 'index.html'}", soft_wrap=True)
+        click.echo("The long rerun: it may take an hour on 2 cores.", err=as_json)
+    click.echo(f"The page grows as experiments are done: {out / 'index.html'}", err=as_json)
     size: Size = "quick" if quick else "full" if full else "paper"
     try:
         with _progress(console) as progress:

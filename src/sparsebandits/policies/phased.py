@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sparsebandits.errors import CompositionError, InvalidTypeError
+from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.estimation import ConfidenceBound, make_confidence, split_delta
 from sparsebandits.exploration import Basis, make_basis
 from sparsebandits.policies.cycle import Cycle
@@ -65,7 +65,9 @@ class ExploringPolicy(Policy):
 
     @classmethod
     def _from_fields(cls, **fields: Any) -> Self:
-        return super()._from_fields(**{**fields, "basis": Basis.from_dict(fields.get("basis", {}))})
+        if "basis" not in fields:  # the default of the constructor may not be what was saved
+            raise InvalidValueError("The description of a policy that explores must have a basis.")
+        return super()._from_fields(**{**fields, "basis": Basis.from_dict(fields["basis"])})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

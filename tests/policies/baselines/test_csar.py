@@ -155,7 +155,7 @@ def test_decisions_by_hand() -> None:
     assert (accept ^ reject).all()
 
 
-@pytest.mark.parametrize("sigma", [0.3, "estimate"])
+@pytest.mark.parametrize("sigma", [pytest.param(0.3, marks=pytest.mark.thorough), "estimate"])
 def test_decisions_are_right_with_probability_one_minus_delta(sigma: float | str) -> None:
     """At most a share delta of 300 lanes ever decides wrongly (false alarm below 1e-6)."""
     lanes, dim, H, delta = 300, 8, 3, 0.1
@@ -176,8 +176,8 @@ def test_decisions_are_right_with_probability_one_minus_delta(sigma: float | str
 def test_the_exploration_is_as_short_as_documented() -> None:
     """All is decided once r_p < gap / 4, and the phases add up to 16 / 3 of what that takes."""
     dim, H, sigma, gap, delta = 16, 4, 0.5, 0.4, 0.05
-    rule = rule_of(csar(dim, H, sigma=sigma, delta=delta), 50)
-    theta = np.full((50, dim), 0.2)
+    rule = rule_of(csar(dim, H, sigma=sigma, delta=delta), 10)
+    theta = np.full((10, dim), 0.2)
     theta[:, :H] = 0.2 + gap
     steps = run(rule, theta, sigma, 10**5, seed=6)
     assert (rule.accepted == (np.arange(dim) < H)).mean() > 1 - delta

@@ -108,7 +108,14 @@ def commitments(n: int, sigma: float, lanes: int = 40) -> tuple[FloatArray, Floa
     return best - (mine * theta).sum(axis=1), best - (other * theta).sum(axis=1)
 
 
-@pytest.mark.parametrize(("n", "sigma"), [(80, 0.05), (100, 0.05), (100, 0.1)])
+@pytest.mark.parametrize(
+    ("n", "sigma"),
+    [
+        (80, 0.05),
+        pytest.param(100, 0.05, marks=pytest.mark.thorough),
+        pytest.param(100, 0.1, marks=pytest.mark.thorough),
+    ],
+)
 def test_with_few_explorations_the_lasso_loses_less_than_least_squares(
     n: int, sigma: float
 ) -> None:

@@ -194,7 +194,7 @@ def test_regret_grows_like_the_square_root_at_most() -> None:
     env = sb.LinearEnvironment(
         action_set=policy.action_set, theta_star=sb.UniformCube(), noise=sb.Gaussian(0.5)
     )
-    run = sb.simulate(policy, env, horizon=1600, trials=15, seed=0, points=1600)
+    run = sb.simulate(policy, env, horizon=1600, trials=5, seed=0, points=1600)
     assert run.at(1600).mean() < 2.2 * run.at(400).mean()
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from ratios import Ratio, once
 
 import sparsebandits as sb
-from sparsebandits.policies.learner import SIMULATION_BLOCK
 from sparsebandits.policies.rule import Tape, normals
+from sparsebandits.simulation.lanes_engine import DRAWS_AHEAD
 
 DIM, SPARSITY, SIGMA, TRIALS, HORIZON = 20, 5, 0.5, 20, 20_000
 
@@ -28,7 +28,7 @@ def needed_algebra(steps: int) -> None:
     root[:] = np.eye(DIM)
     theta_hat = np.zeros((TRIALS, DIM))
     rewards = np.random.default_rng(1).standard_normal((steps, TRIALS))
-    tape = Tape([np.random.default_rng(i) for i in range(TRIALS)], DIM, SIMULATION_BLOCK, normals)
+    tape = Tape([np.random.default_rng(i) for i in range(TRIALS)], DIM, DRAWS_AHEAD, normals)
     lanes = np.arange(TRIALS)
     for step in range(steps):
         z = tape.next(lanes)

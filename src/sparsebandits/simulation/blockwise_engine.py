@@ -251,10 +251,11 @@ class _Group:
         self.recorder.optimal_share[here] = hits / recorded
         # The estimate behind the action of that step: of this cycle, or of the one before.
         in_use = place - (offset <= self.dim)
-        known = np.where(in_use[:, None] >= 0, block.errors[row, in_use], self.last_error[lane])
-        self.recorder.theta_error[here] = np.linalg.norm(known, axis=-1)
+        errors, last = block.errors[row], self.last_error[[lane]]  # place -1: the block before
+        norms = np.append(np.linalg.norm(errors, axis=-1), np.linalg.norm(last, axis=-1))
+        self.recorder.theta_error[here] = norms[in_use]
         if self.recorder.overlap is not None:
-            theta = self.theta[lane]
+            theta, known = self.theta[lane], np.concatenate([errors, last])[in_use]
             self.recorder.overlap[here] = [
                 np.nan if np.isnan(error[0]) else found_share(self.policy, theta, theta + error)
                 for error in known

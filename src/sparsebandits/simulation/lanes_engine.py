@@ -19,7 +19,7 @@ _NOISE_BLOCK = 1024
 
 _DELAY_BLOCK = 4096
 
-_DRAWS_AHEAD = 64
+DRAWS_AHEAD = 64
 """Rows of random numbers that are drawn ahead for each lane."""
 
 _PROGRESS = 64
@@ -131,7 +131,7 @@ def run_lanes(
 ) -> None:
     """Fill the recorder for all trials; theta is (trials, dim), numbers name their streams."""
     generators = [np.random.default_rng(learner_seed(seed, int(i))) for i in numbers]
-    rule: Rule = policy.rule(generators, _DRAWS_AHEAD)
+    rule: Rule = policy.rule(generators, DRAWS_AHEAD)
     tapes = NoiseTapes(environment, seed, numbers)
     informed = rule if isinstance(rule, InformedRule) else None
     items = [stream(seed, int(i), Stream.ITEM_NOISE) for i in numbers if informed]

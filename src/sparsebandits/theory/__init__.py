@@ -1,6 +1,7 @@
 """What the paper's theorems promise, in numbers, before a single step is played."""
 
 from sparsebandits.theory.cycles import cycles_in
+from sparsebandits.theory.lower_bound import HardInstances
 from sparsebandits.theory.planner import plan
 from sparsebandits.theory.record import LockPlan, Plan
 from sparsebandits.theory.regret_bounds import (
@@ -10,6 +11,7 @@ from sparsebandits.theory.regret_bounds import (
 )
 
 __all__ = [
+    "HardInstances",
     "LockPlan",
     "Plan",
     "cycles_in",

@@ -204,12 +204,14 @@ class ActionSet(Described):
         actions : (n, dim)
         values : (n,)
         """
-        padding = indices < 0
         rows = np.arange(theta.shape[0])[:, None]
-        on_support = np.where(padding, 0.0, theta[rows, indices])
+        on_support = theta[rows, indices]
+        padded = indices.size > 0 and indices.min() < 0
+        if padded:
+            on_support[indices < 0] = 0.0
         chosen = self._respond(on_support, indices)
         # Padding lands in one column more than there are coordinates, and is cut off with it.
-        actions = np.zeros((theta.shape[0], self.dim + 1))
+        actions = np.zeros((theta.shape[0], self.dim + padded))
         actions[rows, indices] = chosen
         return actions[:, : self.dim], np.asarray((on_support * chosen).sum(axis=-1))
 

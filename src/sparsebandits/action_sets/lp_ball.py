@@ -73,12 +73,15 @@ class LpBall(ActionSet):
         if self._q == 1:
             return self.radius * np.sign(theta)
         largest = size.max(axis=-1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = (size / largest) ** self._q  # of numbers in [0, 1]: no power overflows
-            shares /= shares.sum(axis=-1, keepdims=True)
-            # The p-norm is 1 because the shares sum to 1, however inexact a huge power may be.
-            response = self.radius * np.sign(theta) * shares ** (1.0 / self.p)
-        return np.where(largest > 0, response, 0.0)
+        largest[largest == 0] = 1.0  # theta = 0, and so is its response
+        shares = (size / largest) ** self._q  # of numbers in [0, 1]: no power overflows
+        total = shares.sum(axis=-1, keepdims=True)
+        total[total == 0] = 1.0
+        shares /= total
+        # The p-norm is 1 because the shares sum to 1, however inexact a huge power may be.
+        response = np.copysign(shares ** (1.0 / self.p), theta)
+        response *= self.radius
+        return np.asarray(response)
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return radius * H^(1/2 - 1/p) for p > 2, and radius below: attained."""

@@ -31,23 +31,32 @@ class RidgeLanes:
     sums have lost digits that R still has, and R is kept. All steps are O(d^2) and act on each
     lane alone: the bits of a lane do not depend on the lanes beside it.
 
+    A coordinate with prior 0 is free: nothing is believed of it beforehand. It is the intercept, 1
+    in every action. The first reward of a lane is its anchor, from which all others are measured,
+    so that a constant in every reward costs no digits; `theta_hat` is that of y - anchor.
+
     Parameters
     ----------
     lanes : int
     prior : (dim,) array
-        The diagonal of P, positive.
+        The diagonal of P, at least 0; at most one entry is 0.
 
     Attributes
     ----------
+    prior : (lanes, dim) array
+        The diagonal of P in each lane.
     theta_hat : (lanes, dim) array
     root : (lanes, dim, dim) array
         R: theta_hat + sigma R z with z standard normal is a draw from the posterior.
     gram, response : (lanes, dim, dim) and (lanes, dim) arrays
         V and b.
     counts : (lanes,) array
+        How many rewards, or the sum of their weights.
     squares : (lanes,) array
         The least value of sum (y - x·theta)^2 + theta' P theta, summed up from one-step errors, so
         it is never negative and never a difference of large numbers.
+    anchor : (lanes,) array
+        What is subtracted from every reward: the first one where a coordinate is free, or 0.
 
     Examples
     --------
@@ -62,67 +71,112 @@ class RidgeLanes:
 
     def __init__(self, lanes: int, prior: FloatArray) -> None:
         dim = prior.size
-        self.prior = prior
+        self.prior = np.tile(np.asarray(prior, dtype=np.float64), (lanes, 1))
+        self.has_free = bool((prior == 0).any())
         self.gram = np.zeros((lanes, dim, dim))
         self.response = np.zeros((lanes, dim))
-        self.counts = np.zeros(lanes, dtype=np.intp)
+        self.counts = np.zeros(lanes)
         self.squares = np.zeros(lanes)
+        self.anchor = np.zeros(lanes)
         self.theta_hat = np.zeros((lanes, dim))
         self.root = np.zeros((lanes, dim, dim))
-        self.root[:] = np.diag(1 / np.sqrt(prior))
+        # What is free stays out of every draw until the first reward says where it is.
+        self.root[:] = np.diag(1 / np.sqrt(np.where(prior > 0, prior, np.inf)))
 
     def arrays(self) -> dict[str, Any]:
         """Return every array with one row per lane, by name: what a saved learner keeps."""
-        names = ("gram", "response", "counts", "squares", "theta_hat", "root")
+        names = ("gram", "response", "counts", "squares", "anchor", "theta_hat", "root")
         return {name: getattr(self, name) for name in names}
 
     # ------------------------------------------------------------------ data
 
-    def add(self, actions: FloatArray, rewards: FloatArray, lanes: IntArray | None = None) -> None:
-        """Take in one reward of each lane, or of the given distinct `lanes`."""
+    def add(
+        self,
+        actions: FloatArray,
+        rewards: FloatArray,
+        lanes: IntArray | None = None,
+        weights: FloatArray | None = None,
+        spread: FloatArray | None = None,
+    ) -> None:
+        """Take in one reward of each lane, or of the given distinct `lanes`.
+
+        Parameters
+        ----------
+        actions : (n, dim)
+        rewards : (n,)
+        lanes : (n,), optional
+        weights : (n,), optional
+            How many rewards of this action each stands for: `rewards` are their means. 1 each
+            unless given.
+        spread : (n,), optional
+            Their sums of squared differences from that mean.
+        """
         where: Any = slice(None) if lanes is None else lanes
+        if self.has_free:
+            first = self.counts[where] == 0
+            if first.any():
+                self.anchor[where] = np.where(first, rewards, self.anchor[where])
+            rewards = rewards - self.anchor[where]
         root, theta = self.root[where], self.theta_hat[where]
         shadow = np.matmul(actions[:, None, :], root)[:, 0]  # f = R' x
-        growth = 1.0 + np.einsum("nd,nd->n", shadow, shadow)  # s
+        growth = np.einsum("nd,nd->n", shadow, shadow)
         gain = np.matmul(root, shadow[:, :, None])[:, :, 0]  # (V + P)^-1 x before this reward
         error = rewards - np.einsum("nd,nd->n", actions, theta)
-        theta += gain * (error / growth)[:, None]
-        shadow /= (growth + np.sqrt(growth))[:, None]
+        before = self.counts[where].copy()
+        weighted = actions
+        if weights is None:
+            growth += 1.0  # s
+            share, after = 1 / growth, before + 1.0
+        else:
+            # n rewards of one action at once: C - n C x x' C / (1 + n x' C x).
+            growth *= weights
+            growth += 1.0
+            share, after = weights / growth, before + weights
+            weighted = actions * weights[:, None]
+        step = error * share
+        theta += gain * step[:, None]
+        shadow *= (share * growth / (growth + np.sqrt(growth)))[:, None]
         root -= gain[:, :, None] * shadow[:, None, :]
         if lanes is not None:
             self.root[where], self.theta_hat[where] = root, theta
-        self.gram[where] += actions[:, :, None] * actions[:, None, :]
-        self.response[where] += actions * rewards[:, None]
-        self.squares[where] += error * error / growth
-        self.counts[where] += 1
-        due = np.flatnonzero((self.counts[where] % REFACTOR == 0) | (growth > _CANCELLED))
-        if due.size:
-            self.refactor(due if lanes is None else lanes[due])
+        self.gram[where] += weighted[:, :, None] * actions[:, None, :]
+        self.response[where] += weighted * rewards[:, None]
+        self.squares[where] += error * step if spread is None else error * step + spread
+        self.counts[where] = after
+        due = (after // REFACTOR != before // REFACTOR) | (growth > _CANCELLED)
+        if self.has_free:
+            due |= before == 0
+        if due.any():
+            places = np.flatnonzero(due)
+            self.refactor(places if lanes is None else lanes[places])
 
     def add_many(self, actions: FloatArray, rewards: FloatArray, lane: int = 0) -> None:
         """Take in rewards, (n,), of actions, (n, dim), in one lane."""
         gram, response = self.gram[lane].copy(), self.response[lane].copy()
-        theta = self.theta_hat[lane].copy()
+        theta, anchor, count = self.theta_hat[lane].copy(), self.anchor[lane], self.counts[lane]
+        if self.has_free and count == 0 and len(rewards):
+            self.anchor[lane] = rewards[0]
+        above = rewards - self.anchor[lane]
         self.gram[lane] += actions.T @ actions
-        self.response[lane] += actions.T @ rewards
+        self.response[lane] += actions.T @ above
         self.counts[lane] += len(rewards)
         if self.refactor(np.array([lane])):
             # What the new rewards are off, and what the old ones are off more than before.
-            missed = rewards - actions @ self.theta_hat[lane]
+            missed = above - actions @ self.theta_hat[lane]
             moved = self.theta_hat[lane] - theta
-            more = moved @ gram @ moved + self.prior @ moved**2
+            more = moved @ gram @ moved + self.prior[lane] @ moved**2
             self.squares[lane] += missed @ missed + max(0.0, float(more))
             return
         self.gram[lane], self.response[lane] = gram, response
-        self.counts[lane] -= len(rewards)
+        self.counts[lane], self.anchor[lane] = count, anchor
         for action, reward in zip(actions, rewards, strict=True):
             self.add(action[None], np.array([reward]), np.array([lane]))
 
     def refactor(self, lanes: IntArray) -> bool:
         """Make R and theta_hat anew from the sums where these are sound; say whether all were."""
         precision = self.gram[lanes]
-        places = np.arange(self.prior.size)
-        precision[:, places, places] += self.prior
+        places = np.arange(self.prior.shape[1])
+        precision[:, places, places] += self.prior[lanes]
         root, pivots = inverse_root(precision)
         sound = pivots > _SMALLEST_PIVOT
         lanes, root = lanes[sound], root[sound]
@@ -138,28 +192,35 @@ class RidgeLanes:
         shadow = np.matmul(actions[:, None, :], self.root[lanes])[:, 0]
         return np.asarray(np.einsum("nd,nd->n", shadow, shadow))
 
+    def variances(self, lanes: Any = slice(None)) -> FloatArray:
+        """Return the variance of every coordinate for unit noise, (lanes, dim)."""
+        root = self.root[lanes]
+        return np.asarray(np.einsum("nij,nij->ni", root, root))
+
     def deviations(self, lanes: Any = slice(None)) -> FloatArray:
         """Return the standard deviation of every coordinate for unit noise, (lanes, dim)."""
-        root = self.root[lanes]
-        return np.asarray(np.sqrt(np.einsum("nij,nij->ni", root, root)))
+        return np.asarray(np.sqrt(self.variances(lanes)))
 
     def draw(self, normals: FloatArray, scale: FloatArray, lanes: Any = slice(None)) -> FloatArray:
         """Return theta_hat + scale R z, one draw of each lane."""
         noise = np.matmul(self.root[lanes], normals[:, :, None])[:, :, 0]
         return np.asarray(self.theta_hat[lanes] + scale[:, None] * noise)
 
-    def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
+    def noise_scale(
+        self, lanes: Any = slice(None), variances: FloatArray | None = None
+    ) -> FloatArray:
         r"""Estimate sigma in each lane: sqrt(squares / freedom); 0 while no reward but 0 is known.
 
         freedom = n - d + trace(P (V + P)^-1) is the number of rewards less the effective number of
         parameters. While there are fewer rewards than coordinates it counts what the prior has
         left over: the first estimate is the size of the rewards themselves, which is cautious.
         Where actions far longer than the prior expects leave less over than rounding does, that
-        size is taken: the root of the mean y^2, with sum y^2 = squares + b·theta_hat.
+        size is taken: the root of the mean y^2, with sum y^2 = squares + b·theta_hat. `variances`
+        are those of `lanes`, if they are known already.
         """
-        kept = (self.deviations(lanes) ** 2 * self.prior).sum(axis=1)
+        kept = self.variances(lanes) if variances is None else variances
         squares, counts = self.squares[lanes], self.counts[lanes]
-        freedom = counts - self.prior.size + kept
+        freedom = counts - self.prior.shape[1] + np.einsum("nd,nd->n", kept, self.prior[lanes])
         lost = freedom < _ROUNDING
         if lost.any():
             total = squares + (self.response[lanes] * self.theta_hat[lanes]).sum(axis=1)

@@ -132,6 +132,19 @@ def choose_supports(
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
+def best_actions(
+    action_set: ActionSet, theta: FloatArray, sparsity: int, oracle: str
+) -> FloatArray:
+    """Return what a policy plays and no more: the action for every theta, (n, dim), unchecked."""
+    if oracle == "top-h" or (oracle == "auto" and action_set.sorting is not None):
+        supports, _ = top_h_supports(action_set, theta, sparsity)
+        return action_set.respond_on(theta, supports)[0]
+    parts = [
+        _dispatch(action_set, block, sparsity, oracle, None, False) for block in _blocks(theta)
+    ]
+    return join(parts).actions
+
+
 def _blocks(rows: FloatArray) -> list[FloatArray]:
     size = max(1, _BLOCK // rows.shape[1])
     return [rows[first : first + size] for first in range(0, max(rows.shape[0], 1), size)]

@@ -58,6 +58,12 @@ def adaptive(kind: str, action_set: sb.ActionSet | None = None, **keywords: Any)
     return policy
 
 
+def decision_of(action: FloatArray) -> Decision:
+    """A decision that nobody made, for an action out of logs."""
+    indices = np.flatnonzero(action)
+    return Decision(0, indices, action[indices], action.size, "explore", 0)
+
+
 def box(lower: float = 0.0, dim: int = DIM) -> sb.Box:
     return sb.Box(np.full(dim, lower), np.linspace(1.0, 0.5, dim))
 
@@ -256,7 +262,7 @@ def prior_of(policy: Policy) -> FloatArray | None:
     if not isinstance(policy, Policy):
         return None
     rule = policy.rule([np.random.default_rng(0)])
-    return rule.posterior.prior if isinstance(rule, RidgeRule) else None
+    return rule.posterior.prior[0] if isinstance(rule, RidgeRule) else None
 
 
 LEAST_SQUARES = (*SCHEDULED, "pege", "explore-then-commit")

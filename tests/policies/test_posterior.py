@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import sparsebandits as sb
-from sparsebandits.policies import Decision, Learner, PosteriorCertificate
+from sparsebandits.policies import Learner, PosteriorCertificate
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
@@ -22,6 +22,7 @@ from tests.policies.examples import (
     Play,
     adaptive,
     box,
+    decision_of,
     play,
     play_late,
     prior_of,
@@ -124,7 +125,7 @@ def test_the_probability_knows_which_coordinates_are_known() -> None:
     learner = adaptive("lin-ts").start(seed=0)
     learner.warm_start(actions, rewards)
     logged = [
-        Play(Decision(0, action, "explore", 0), float(reward))
+        Play(decision_of(action), float(reward))
         for action, reward in zip(actions, rewards, strict=True)
     ]
     check_probability(learner, logged)

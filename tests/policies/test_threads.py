@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sparsebandits.policies import POLICIES, Decision, Learner
+from sparsebandits.policies import POLICIES, Learner
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
     EXAMPLES,
     THETA,
     Play,
+    decision_of,
     expected_estimate,
     through_json,
     used,
@@ -95,7 +96,7 @@ def pairs(learner: Learner, threads: list[Thread]) -> list[Play]:
     if learner.policy.kind == "estc":
         everything = [play for play in everything if play.decision.phase == "explore"]
     logged = [pair for thread in threads for pair in thread.logged]
-    everything += [Play(Decision(0, x, "explore", 1), reward) for x, reward in logged]
+    everything += [Play(decision_of(x), reward) for x, reward in logged]
     return [play for play in used(learner.policy, everything) if play.reward is not None]
 
 
@@ -134,4 +135,4 @@ def counted(learner: Learner, state: dict[str, Any]) -> int:
     if learner.policy.kind == "time-varying":
         return int(state["gram"][2])
     others = THREADS * len(range(3, STEPS, 10)) * DIM if isinstance(state["counts"], list) else 0
-    return int(np.sum(state["counts"])) + others
+    return int(np.sum(state["counts"]) + state.get("told", 0)) + others

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sparsebandits.policies import Decision
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     CASES,
@@ -20,6 +19,7 @@ from tests.policies.examples import (
     apsee_g,
     assert_close,
     compact,
+    decision_of,
     expected_estimate,
     moving,
     play,
@@ -45,7 +45,7 @@ every_kind = pytest.mark.parametrize(
 
 def as_plays(actions: FloatArray, rewards: FloatArray) -> list[Play]:
     return [
-        Play(Decision(0, action, "explore", 0), float(reward))
+        Play(decision_of(action), float(reward))
         for action, reward in zip(actions, rewards, strict=True)
     ]
 

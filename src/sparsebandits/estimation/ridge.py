@@ -85,8 +85,8 @@ class RidgeLanes:
 
     def arrays(self) -> dict[str, Any]:
         """Return every array with one row per lane, by name: what a saved learner keeps."""
-        names = ("gram", "response", "counts", "squares", "anchor", "theta_hat", "root")
-        return {name: getattr(self, name) for name in names}
+        names = ["gram", "response", "counts", "squares", "theta_hat", "root"]
+        return {name: getattr(self, name) for name in names + ["anchor"] * self.has_free}
 
     # ------------------------------------------------------------------ data
 
@@ -123,7 +123,8 @@ class RidgeLanes:
         gain = np.matmul(root, shadow[:, :, None])[:, :, 0]  # (V + P)^-1 x before this reward
         error = rewards - np.einsum("nd,nd->n", actions, theta)
         before = self.counts[where].copy()
-        weighted = actions
+        products = actions[:, :, None] * actions[:, None, :]  # symmetric to the bit
+        totals = rewards
         if weights is None:
             growth += 1.0  # s
             share, after = 1 / growth, before + 1.0
@@ -132,15 +133,16 @@ class RidgeLanes:
             growth *= weights
             growth += 1.0
             share, after = weights / growth, before + weights
-            weighted = actions * weights[:, None]
+            products *= weights[:, None, None]
+            totals = rewards * weights
         step = error * share
         theta += gain * step[:, None]
         shadow *= (share * growth / (growth + np.sqrt(growth)))[:, None]
         root -= gain[:, :, None] * shadow[:, None, :]
         if lanes is not None:
             self.root[where], self.theta_hat[where] = root, theta
-        self.gram[where] += weighted[:, :, None] * actions[:, None, :]
-        self.response[where] += weighted * rewards[:, None]
+        self.gram[where] += products
+        self.response[where] += actions * totals[:, None]
         self.squares[where] += error * step if spread is None else error * step + spread
         self.counts[where] = after
         due = (after // REFACTOR != before // REFACTOR) | (growth > _CANCELLED)
@@ -157,7 +159,8 @@ class RidgeLanes:
         if self.has_free and count == 0 and len(rewards):
             self.anchor[lane] = rewards[0]
         above = rewards - self.anchor[lane]
-        self.gram[lane] += actions.T @ actions
+        products = actions.T @ actions
+        self.gram[lane] += (products + products.T) / 2
         self.response[lane] += actions.T @ above
         self.counts[lane] += len(rewards)
         if self.refactor(np.array([lane])):
@@ -185,7 +188,19 @@ class RidgeLanes:
         self.theta_hat[lanes] = np.matmul(root, np.swapaxes(projected, 1, 2))[:, :, 0]
         return bool(sound.all())
 
+    def copy(self, lanes: Any = slice(None)) -> "RidgeLanes":
+        """Return some lanes, to be told what these are not."""
+        twin = object.__new__(RidgeLanes)
+        twin.has_free = self.has_free
+        for name, array in {**self.arrays(), "prior": self.prior, "anchor": self.anchor}.items():
+            setattr(twin, name, array[lanes].copy())
+        return twin
+
     # ------------------------------------------------------------------ what is known
+
+    def belief(self, lanes: Any = slice(None)) -> "RootBelief":
+        """Return what these lanes believe, for one decision."""
+        return RootBelief(self.theta_hat[lanes], self.root[lanes])
 
     def widths(self, actions: FloatArray, lanes: Any = slice(None)) -> FloatArray:
         """Return x' (V + P)^-1 x for one action of each lane: the variance of theta_hat·x."""
@@ -227,3 +242,27 @@ class RidgeLanes:
             squares = np.where(lost, total, squares)
             freedom = np.where(lost, np.maximum(counts, 1), freedom)
         return np.asarray(np.sqrt(squares / freedom))
+
+
+class RootBelief:
+    """N(theta, sigma^2 C) of some lanes, by R with R R' = C; see `RidgeLanes`."""
+
+    def __init__(self, theta: FloatArray, root: FloatArray) -> None:
+        self.theta, self._root = theta, root
+        self._flipped = np.swapaxes(root, 1, 2)
+        self.variances: FloatArray = np.einsum("nij,nij->ni", root, root)
+
+    def spreads(self, normals: FloatArray) -> FloatArray:
+        """Return R z for normals z, (lanes, k, dim): draws of N(0, C)."""
+        return np.asarray(np.matmul(normals, self._flipped))
+
+    def gains(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return C x, (lanes, k, dim), and x' C x, (lanes, k), for x in (lanes, k, dim)."""
+        shadows = np.matmul(columns, self._root)
+        widths = np.einsum("nkd,nkd->nk", shadows, shadows)
+        return np.matmul(shadows, self._flipped), widths
+
+    def column(self, places: IntArray) -> FloatArray:
+        """Return one column of C in each lane, (lanes, dim)."""
+        rows = self._root[np.arange(len(places)), places]
+        return np.asarray(np.matmul(self._root, rows[:, :, None])[:, :, 0])

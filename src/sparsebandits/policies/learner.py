@@ -1,8 +1,10 @@
 """Policies and learners: how to act, frozen; and a policy at work, by ask and tell."""
 
 import copy
+import json
 import math
 import threading
+import zlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -15,11 +17,13 @@ from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate
-from sparsebandits.policies.rule import EXPLOIT, Rule
-from sparsebandits.policies.saved_state import Played, read_body, read_decisions, sealed
+from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.saved_state import read_body, read_decisions, sealed
 from sparsebandits.validation import (
     LARGEST_REWARD,
     FloatArray,
+    IntArray,
     Support,
     as_array,
     as_integer,
@@ -29,6 +33,7 @@ from sparsebandits.validation import (
     as_theta,
     brief_repr,
     describe,
+    read_only,
 )
 
 _SHORTEST = 1.0 / LARGEST_REWARD
@@ -42,8 +47,9 @@ class Decision:
     ----------
     id : int
         Unique within the learner, ascending.
-    action : (dim,) array
-        Read-only.
+    indices, values : arrays
+        The non-zeros of the action, ascending by index. Read-only.
+    dim : int
     phase : str
         "explore" or "exploit".
     cycle : int
@@ -53,9 +59,18 @@ class Decision:
     __repr__ = brief_repr
 
     id: int
-    action: FloatArray
+    indices: IntArray
+    values: FloatArray
+    dim: int
     phase: str
     cycle: int
+
+    @property
+    def action(self) -> FloatArray:
+        """x, (dim,), read-only; made when it is asked for."""
+        action = np.zeros(self.dim)
+        action[self.indices] = self.values
+        return read_only(action)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -226,16 +241,21 @@ class Learner:
         with self._lock:
             generator = self._rng.bit_generator.state
             try:
-                action = self._rule.choose(current)[0].copy()
+                played = self._rule.play(current)
             except BaseException:
                 self._rng.bit_generator.state = generator
                 raise
-            action.setflags(write=False)
-            number, pull = self._next_id, int(self._rule.pulls[0])
-            self._open[number] = Played.of(action, pull)
+            number = self._next_id
+            self._open[number] = played
             self._next_id += 1
-            phase = "exploit" if pull == EXPLOIT else "explore"
-            return Decision(number, action, phase, self._rule.cycle_of(0) or number)
+            return Decision(
+                number,
+                played.indices,
+                played.values,
+                self._rule.dim,
+                "exploit" if played.pull == EXPLOIT else "explore",
+                self._rule.cycle_of(0) or number,
+            )
 
     @property
     def open_decisions(self) -> tuple[int, ...]:
@@ -257,11 +277,9 @@ class Learner:
                     f"reward must be finite, got {value}; drop the decision with forget({number}) "
                     "if its reward is lost."
                 )
-            played = self._open[number]
-            earned = np.array([as_reward(value)])
+            played, earned = self._open[number], as_reward(value)
             _refuse_too_large("actions", played.values)
-            action = played.action(self._rule.dim)
-            self._rule.learn(action[None], earned, np.array([played.pull]))
+            self._rule.take(played, earned)
             del self._open[number]
 
     def forget(self, decision: Decision | int) -> None:
@@ -347,6 +365,27 @@ class Learner:
             }
         return sealed(self.policy.to_dict(), state)
 
+    def to_bytes(self) -> bytes:
+        """Return what `to_dict` does, compressed."""
+        return zlib.compress(json.dumps(self.to_dict()).encode(), level=1)
+
+    @staticmethod
+    def from_bytes(data: bytes) -> "Learner":
+        """Rebuild a learner from `to_bytes`.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(5), sparsity=2).start(seed=0)
+        >>> sb.Learner.from_bytes(learner.to_bytes())
+        Learner('sparse-thompson', 0 decisions, 0 open)
+        """
+        try:
+            text = zlib.decompress(data)
+        except (TypeError, zlib.error) as error:
+            raise InvalidValueError(f"These are not the bytes of a learner: {error}.") from None
+        return Learner.from_dict(json.loads(text))
+
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Learner":
         """Rebuild a learner from `to_dict`; unknown, damaged or contradictory state is refused."""
@@ -373,7 +412,7 @@ class Learner:
             ) from None
         self._rule.restore(dict(state), self._next_id - 1)
         for played in self._open.values():
-            self._rule.check_pull(played.action(self._rule.dim), played.pull)
+            self._rule.check_pull(played)
 
 
 def _only_lane(estimate: FloatArray | None) -> FloatArray | None:

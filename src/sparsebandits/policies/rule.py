@@ -16,13 +16,17 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import GramLanes
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
+from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.saved_state import (
+    pack,
+    pack_symmetric,
+    unpack,
+    unpack_symmetric,
+)
 from sparsebandits.validation import LARGEST_REWARD, BoolArray, FloatArray, IntArray, describe
 
 Answer = TypeVar("Answer")
 Draw = Callable[[np.random.Generator, FloatArray], None]
-
-EXPLOIT = -1
-"""The pull of a choice that was made to earn."""
 
 
 def normals(rng: np.random.Generator, out: FloatArray) -> None:
@@ -165,6 +169,19 @@ class Rule(ABC):
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         """Take in one reward of each of these distinct lanes; `self.everyone` are all."""
 
+    # A learner is the only lane. Where there are very many coordinates, what follows is all that
+    # it is asked, and a rule may answer it by the non-zeros alone.
+
+    def play(self, current: ActionSet) -> Played:
+        """Return the choice of the only lane."""
+        action = self.choose(current)[0]
+        return Played.of(action, int(self.pulls[0]))
+
+    def take(self, played: Played, reward: float) -> None:
+        """Take in the reward of a choice of the only lane."""
+        action = played.action(self.dim)[None]
+        self.learn(action, np.array([reward]), np.array([played.pull]))
+
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards, (n,), of actions, (n, dim), in the only lane.
 
@@ -222,20 +239,24 @@ class Rule(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return the only lane, JSON-safe."""
-        return {name: array[0].tolist() for name, array in self.arrays().items()}
+        return {
+            name: _saved(name, array[0]) if array.ndim == 3 else array[0].tolist()
+            for name, array in self.arrays().items()
+        }
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
         for name, array in self.arrays().items():
             array[0] = self._read(name, state[name], array)
 
-    def check_pull(self, action: FloatArray, pull: int) -> None:
+    def check_pull(self, played: Played) -> None:
         """Refuse a saved open decision that this rule cannot have made."""
-        if np.count_nonzero(action) > self.oracle.sparsity:
+        if played.indices.size > self.oracle.sparsity:
             raise InvalidValueError(
                 f"state.open must hold actions with at most {self.oracle.sparsity} non-zeros, got "
-                f"{describe(action.tolist())}."
+                f"{describe(played.values.tolist())}."
             )
+        pull, action = played.pull, played.action(self.dim)
         if pull >= self.explorations:
             raise InvalidValueError(
                 f"state.open must name explorations in 0..{self.explorations - 1}, or {EXPLOIT} "
@@ -253,6 +274,13 @@ class Rule(ABC):
 
     def _read(self, name: str, given: Any, array: Any) -> Any:
         """Return what was saved of one array, checked."""
+        if isinstance(given, str) and array.ndim == 3:
+            symmetric = name in _SYMMETRIC
+            given = (
+                unpack_symmetric(name, given, array.shape[1])
+                if symmetric
+                else unpack(name, given, array.shape[1:])
+            )
         try:
             value = np.array(given)
             value = value.astype(np.float64) if value.dtype.kind in "biuf" else np.array(np.nan)
@@ -289,6 +317,13 @@ class InformedRule(Rule):
 
     def learn_items(self, actions: FloatArray, items: FloatArray) -> None:
         """Be told a noisy theta*_i of every coordinate i that was played, (lanes, dim)."""
+
+
+_SYMMETRIC = ("gram",)
+
+
+def _saved(name: str, matrix: FloatArray) -> str:
+    return pack_symmetric(matrix) if name in _SYMMETRIC else pack(matrix)
 
 
 def check_sums(sums: GramLanes) -> None:

@@ -6,8 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparsebandits.policies.core_rule import CoreRule
+from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.parameters import checked, flag, sigma_or_estimate
+from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
 
 
@@ -66,7 +70,16 @@ class SparseThompson(Policy):
     sigma: float | str = checked(sigma_or_estimate, "estimate")
     guarantee: bool = checked(flag, False)
 
-    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> ThompsonRule:
+    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:
         """Return the decision rule with one lane per generator."""
+        if self.is_gated:
+            design = Design(self.action_set.dim)
+            return CoreRule(self, generators, Recipe(ridge=0.3), design, self.sigma)
         kind = FlooredThompsonRule if self.guarantee else ThompsonRule
-        return kind(self, generators, block, self.sigma)
+        return kind(self, generators, block, self.sigma, Design(self.action_set.dim))
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether there are so many coordinates that not all of them are looked at."""
+        X = self.action_set
+        return not self.guarantee and X.is_convex and X.dim > 4 * self.sparsity + 16

@@ -1,6 +1,6 @@
 """How SparseThompson decides, for many lanes at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.estimation import RidgeLanes
+from sparsebandits.policies.candidates import Candidates, climbed
+from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import EXPLOIT, PerSet, Tape, normals
+from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
-
-_TINY = 1e-300
-
-_LESSON = 0.01
-"""An action with t ||x||^2_{V^-1} below this teaches nothing next to an average reward."""
 
 
 class ThompsonRule(RidgeRule):
@@ -26,7 +26,9 @@ class ThompsonRule(RidgeRule):
     that share of the rewards known, and only while nothing else changes. It is made anew where its
     action teaches nothing; where the set of the step is another one, by content; and where a reward
     came that is none of its own: of another action, out of logs, or more than it was played. All of
-    that is read off the arrays that are saved. The constants were chosen in `benchmarks/ideas.py`.
+    that is read off the arrays that are saved. The rewards of the held action are summed up and
+    taken in together, when the next decision needs them. The constants were chosen in
+    `benchmarks/ideas.py`.
 
     Attributes
     ----------
@@ -38,17 +40,28 @@ class ThompsonRule(RidgeRule):
         How often it was played without its reward having come.
     offered : (lanes, dim) bool array
         What was available when it was decided.
+    told, mean, spread : (lanes,) arrays
+        Of its rewards that the regression does not know yet: how many, their mean, and the sum of
+        their squared differences from it.
     """
 
-    saved: ClassVar[tuple[str, ...]] = ("held", "left", "awaited", "offered")
+    saved: ClassVar[tuple[str, ...]] = (
+        "held",
+        "left",
+        "awaited",
+        "offered",
+        "told",
+        "mean",
+        "spread",
+    )
+    least: ClassVar[Mapping[str, float]] = {
+        "squares": 0.0,
+        "spread": 0.0,
+        "told": 0.0,
+        "counts": 0.0,
+    }
 
-    ridge: ClassVar[float] = 0.1
-    samples: ClassVar[int] = 3
-    scale: ClassVar[float] = 1.0
-    directed: ClassVar[int] = 1
-    growth: ClassVar[float] = 1.1
-    share: ClassVar[float] = 0.5
-    hold: ClassVar[float] = 0.003
+    recipe: ClassVar[Recipe] = Recipe()
 
     def __init__(
         self,
@@ -56,16 +69,20 @@ class ThompsonRule(RidgeRule):
         generators: Sequence[np.random.Generator],
         block: int,
         sigma: float | str,
+        design: Design,
     ) -> None:
         lanes, dim = len(generators), policy.action_set.dim
-        super().__init__(policy, lanes, relative_prior(policy.action_set, self.ridge), sigma)
+        prior = relative_prior(policy.action_set, self.recipe.ridge)
+        super().__init__(policy, lanes, prior, sigma, design)
         self.explorations = dim
-        self._tape = Tape(generators, dim * self.samples, block, normals)
+        self._tape = Tape(generators, self.recipe.samples * design.size, block, normals)
         self.held = np.zeros((lanes, dim))
         self.left = np.zeros(lanes, dtype=np.intp)
         self.awaited = np.zeros(lanes, dtype=np.intp)
         self.offered = np.tile(policy.action_set.available, (lanes, 1))
+        self.told, self.mean, self.spread = np.zeros((3, lanes))
         self._is_own = PerSet(partial(_is_part, whole=policy.action_set))
+        self._reach = PerSet(lambda current: current.axis_reach())
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the held action of each lane, decided anew where it is not held any more."""
@@ -75,22 +92,33 @@ class ThompsonRule(RidgeRule):
         due = np.flatnonzero(self.left == 0) if is_same else self.everyone
         held, left, awaited = self.held, self.left - 1, self.awaited + 1
         if due.size:
-            chosen, widths = self.decide(due, current)
-            held = held.copy()
+            chosen, widths = self._decide_anew(due, current)
+            if due.size == self.lanes:
+                held = chosen
+            else:
+                held = held.copy()
+                held[due] = chosen
+            awaited[due] = 1
             # A set that is not the policy's is not saved with it, so nothing is held there.
-            held[due], awaited[due] = chosen, 1
-            left[due] = self.steps(due, widths) - 1 if is_own else 0
+            left[due] = self.recipe.steps(self.posterior.counts[due], widths) - 1 if is_own else 0
         if not is_same:
             self.offered = np.tile(current.available, (self.lanes, 1))
         self.held, self.left, self.awaited = held, left, awaited
         return held
 
-    def steps(self, lanes: IntArray, widths: FloatArray) -> IntArray:
-        """For how many steps actions with x' V^-1 x = `widths` are played, at least 1."""
-        known = self.posterior.counts[lanes]
-        longest = 1 + self.hold * known
-        held = np.minimum(self.hold / np.maximum(widths, _TINY), longest)
-        return np.asarray(np.where(known * widths < _LESSON, 1, np.maximum(held, 1)), np.intp)
+    def _decide_anew(self, due: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
+        if self.lanes > 1:  # a simulation ends with the error
+            self._take_in(due)
+            return self.decide(due, current)
+        names = ("told", "mean", "spread")
+        with self._undone_on_error(names):
+            before = self.posterior.copy()
+            try:
+                self._take_in(due)
+                return self.decide(due, current)
+            except BaseException:
+                self.posterior = before
+                raise
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return sigma in each lane: its estimate, and no less than the one given.
@@ -99,22 +127,68 @@ class ThompsonRule(RidgeRule):
         or of none, it would take theta for as little. The estimate counts what the prior does not
         explain, and comes down to sigma with the data.
         """
-        told = 0.0 if isinstance(self.sigma, str) else self.sigma
-        level = np.maximum(self.posterior.noise_scale(lanes), told)
-        return np.asarray(np.where(level > 0, level, 1.0))
+        return self._level(self.known.noise_scale(lanes))
 
-    # ------------------------------------------------------------------ rewards end a hold
+    def _level(self, estimate: FloatArray) -> FloatArray:
+        if not isinstance(self.sigma, str):
+            estimate = np.maximum(estimate, self.sigma)
+        estimate[estimate <= 0] = 1.0
+        return estimate
+
+    # ------------------------------------------------------------------ rewards
 
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
-        super()._learn(actions, rewards, pulls, lanes)
-        if not self.left[lanes].any():
+        awaited = self.awaited[lanes]
+        own = awaited > 0
+        if actions is not self.held:
+            own &= (actions == self.held[lanes]).all(axis=1)
+        if own.all():
+            self.awaited[lanes] = awaited - 1
+            self._set_aside(rewards, lanes)
             return
-        expected = (actions == self.held[lanes]).all(axis=1) & (self.awaited[lanes] > 0)
-        self.awaited[lanes] -= expected
-        self.left[lanes] *= expected
+        # Rewards that are none of the held action's end its hold.
+        self.awaited[lanes] = awaited - own
+        self.left[lanes] *= own
+        if own.any():
+            self._set_aside(rewards[own], lanes[own])
+        super()._learn(actions[~own], rewards[~own], pulls, lanes[~own])
+
+    def _set_aside(self, rewards: FloatArray, lanes: IntArray) -> None:
+        """Count rewards of the held action, by Welford's recursion."""
+        told = self.told[lanes] + 1
+        mean = self.mean[lanes]
+        off = rewards - mean
+        mean += off / told
+        self.spread[lanes] += off * (rewards - mean)
+        self.told[lanes], self.mean[lanes] = told, mean
+
+    def _take_in(self, lanes: IntArray) -> None:
+        """Let the regression know what was set aside in these lanes."""
+        told = self.told[lanes]
+        waiting = told > 0
+        if not waiting.all():
+            lanes, told = lanes[waiting], told[waiting]
+        if lanes.size:
+            self._add_aside(self.posterior, lanes, None if lanes.size == self.lanes else lanes)
+            self.told[lanes] = self.mean[lanes] = self.spread[lanes] = 0.0
+
+    def _add_aside(self, posterior: RidgeLanes, lanes: IntArray, where: IntArray | None) -> None:
+        columns = self.design.columns(self.held[lanes])
+        posterior.add(columns, self.mean[lanes], where, self.told[lanes], self.spread[lanes])
+
+    @property
+    def known(self) -> RidgeLanes:
+        """The regression with every reward told so far."""
+        waiting = np.flatnonzero(self.told)
+        if not waiting.size:
+            return self.posterior
+        known = self.posterior.copy()
+        self._add_aside(known, waiting, waiting)
+        return known
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
+        self._take_in(self.everyone)
         super().learn_many(actions, rewards)
         self.left[0] = 0
 
@@ -123,11 +197,12 @@ class ThompsonRule(RidgeRule):
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; what is still to be played must be an action."""
         super().restore(state, asked)
-        left, longest = int(self.left[0]), self.hold * int(self.posterior.counts[0])
+        known = float(self.posterior.counts[0] + self.told[0])
+        left, longest = int(self.left[0]), self.recipe.hold * known
         if left > longest:
             raise InvalidValueError(
-                f"state.left must be at most {longest:g}, a share of {self.hold:g} of the rewards "
-                f"known, got {left}."
+                f"state.left must be at most {longest:g}, a share of {self.recipe.hold:g} of the "
+                f"rewards known, got {left}."
             )
         held, offered = self.held[0], self.offered[0] & self.policy.action_set.available
         fits = not held[~offered].any() and np.count_nonzero(held) <= self.policy.sparsity
@@ -142,89 +217,26 @@ class ThompsonRule(RidgeRule):
     def decide(self, lanes: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
         """Return an action of each lane, and its variance for unit noise."""
         candidates = self.candidates(lanes, current)
-        candidates.propose(self.proposals(candidates))
-        candidates.propose(candidates.uphill())
-        best = candidates.index.argmax(axis=0), candidates.rows
+        best = candidates.rows, candidates.index.argmax(axis=1)
         return candidates.actions[best], candidates.widths[best]
 
-    def candidates(self, lanes: IntArray, current: ActionSet) -> "Candidates":
-        """Return the first proposal for these lanes: the best action for the estimate."""
-        return Candidates(self, lanes, current)
-
-    def proposals(self, candidates: "Candidates") -> FloatArray:
-        """Return thetas to start from beside the estimate, (proposals, lanes, dim)."""
-        thetas = []
-        shape = (candidates.lanes.size, self.samples, self.dim)
-        drawn = self._tape.next(candidates.lanes).reshape(shape)
-        for z in np.swapaxes(drawn, 0, 1):
-            noise = np.matmul(candidates.root, z[:, :, None])[:, :, 0]
-            thetas.append(candidates.theta + (self.scale * candidates.sigma)[:, None] * noise)
-        thetas.extend(candidates.directed(self.directed))
-        return np.array(thetas).reshape(-1, candidates.lanes.size, self.dim)
-
-    def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
-        """How many deviations the index lies above the mean, for x' V^-1 x = `widths`."""
-        return np.asarray(np.sqrt(self.growth * np.log(np.e + self.share * rewards * widths)))
-
-
-class Candidates:
-    """The proposals for the decisions of some lanes; arrays are (proposals, lanes, ...)."""
-
-    def __init__(self, rule: ThompsonRule, lanes: IntArray, current: ActionSet) -> None:
-        self.rule, self.lanes, self.current = rule, lanes, current
-        self.root, self.theta = rule.posterior.root[lanes], rule.posterior.theta_hat[lanes]
-        self.sigma: FloatArray = rule.noise_scale(lanes)
-        self.rewards: FloatArray = np.asarray(rule.posterior.counts[lanes] + 1.0, dtype=np.float64)
-        self.rows = np.arange(lanes.size)
-        shape = (0, *self.theta.shape)
-        self.actions, self.shadows = np.empty(shape), np.empty(shape)
-        self.widths = self.means = self.index = np.empty((0, lanes.size))
-        self.propose(self.theta[None])
-
-    def propose(self, thetas: FloatArray) -> None:
-        """Add the best actions for these thetas, (proposals, lanes, dim)."""
-        flat = thetas.reshape(-1, thetas.shape[-1])
-        actions = self.rule.policy.best_actions(flat, self.current).reshape(thetas.shape)
-        shadows = np.matmul(actions[:, :, None, :], self.root)[:, :, 0]
-        widths = np.einsum("knd,knd->kn", shadows, shadows)
-        means = np.einsum("knd,nd->kn", actions, self.theta)
-        index = means + self.sigma * self.rule.bonus(widths, self.rewards) * np.sqrt(widths)
-        self.actions = np.concatenate([self.actions, actions])
-        self.shadows = np.concatenate([self.shadows, shadows])
-        self.widths = np.concatenate([self.widths, widths])
-        self.means = np.concatenate([self.means, means])
-        self.index = np.concatenate([self.index, index])
-
-    def directed(self, count: int) -> list[FloatArray]:
-        """Return thetas that are optimistic about the most promising coordinates left out."""
-        variances = np.einsum("nij,nij->ni", self.root, self.root)
-        lower, upper = self.current.axis_reach()
-        widths = variances * np.maximum(-lower, upper) ** 2
-        spread = self.rule.bonus(widths, self.rewards[:, None]) * np.sqrt(variances)
-        spread *= self.sigma[:, None]
-        above, below = upper * (self.theta + spread), -lower * (spread - self.theta)
-        promise = np.where(above >= below, above, below)
-        promise = np.where(self.actions[0] != 0, -np.inf, promise)
-        thetas = []
-        for _ in range(count):
-            axis = promise.argmax(axis=1)
-            side = np.where((above >= below)[self.rows, axis], 1.0, -1.0)
-            step = side * spread[self.rows, axis] / variances[self.rows, axis]
-            column = np.matmul(self.root, self.root[self.rows, axis][:, :, None])[:, :, 0]
-            thetas.append(self.theta + step[:, None] * column)
-            promise[self.rows, axis] = -np.inf
-        return thetas
-
-    def uphill(self) -> FloatArray:
-        """Return theta' = theta_hat + beta V^-1 x / ||x||_{V^-1} for every action so far.
-
-        Its best action has no smaller theta_hat·x + beta ||x||_{V^-1}: beta ||x||_{V^-1} is the
-        largest (theta - theta_hat)·x in the ellipsoid, and theta' is where it is taken.
-        """
-        gains = np.matmul(self.root, self.shadows[:, :, :, None])[:, :, :, 0]
-        bonus = self.sigma * self.rule.bonus(self.widths, self.rewards)
-        scale = bonus / np.maximum(np.sqrt(self.widths), _TINY)
-        return np.asarray(self.theta + scale[:, :, None] * gains)
+    def candidates(self, lanes: IntArray, current: ActionSet) -> Candidates:
+        """Return what is proposed for these lanes."""
+        everyone = lanes.size == self.lanes
+        model, where = self.posterior, slice(None) if everyone else lanes
+        belief = model.belief(where)
+        sigma = self._level(model.noise_scale(where, belief.variances))
+        candidates = Candidates(
+            belief,
+            self.design,
+            None,
+            partial(self.policy.best_actions, current=current),
+            partial(self.recipe.bonus, sigma=sigma, rewards=model.counts[where] + 1.0),
+        )
+        normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
+        spreads = belief.spreads(normals)
+        spreads *= (self.recipe.scale * sigma)[:, None, None]
+        return climbed(candidates, spreads, self._reach(current))
 
 
 class FlooredThompsonRule(ThompsonRule):
@@ -237,8 +249,9 @@ class FlooredThompsonRule(ThompsonRule):
         lower, upper = current.axis_reach()
         reach = np.where(upper >= -lower, upper, lower)
         power = 0.5 if current.is_strongly_convex else 2 / 3
-        floor = self.rate * (self.posterior.counts + 1.0) ** power
-        doubt = self.posterior.deviations() ** 2 * reach**2
+        known = self.posterior.counts + self.told
+        floor = self.rate * (known + 1.0) ** power
+        doubt = self.known.variances()[:, self.design.base :: self.design.width] * reach**2
         axis = doubt.argmax(axis=1)
         actions = super().choose(current)
         forced = np.flatnonzero(doubt[self.everyone, axis] * floor > 1)

@@ -1,0 +1,36 @@
+"""What was played: an action by its non-zeros, and what it was played for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.validation import FloatArray, IntArray, read_only
+
+EXPLOIT = -1
+"""The pull of a choice that was made to earn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What an open decision keeps: the non-zeros of its action, and its pull."""
+
+    indices: IntArray
+    values: FloatArray
+    pull: int
+
+    @classmethod
+    def of(cls, action: FloatArray, pull: int) -> "Played":
+        """Keep an action, (dim,)."""
+        indices = action.nonzero()[0]
+        return cls(read_only(indices), read_only(action[indices]), pull)
+
+    def action(self, dim: int) -> FloatArray:
+        """Return the action, (dim,)."""
+        action = np.zeros(dim)
+        action[self.indices] = self.values
+        return action
+
+    def to_list(self) -> list[Any]:
+        """Return indices, values and pull, JSON-safe."""
+        return [self.indices.tolist(), self.values.tolist(), self.pull]

@@ -186,6 +186,47 @@ class CoreRidge:
         if self.counts // REFACTOR != before // REFACTOR or before == 0 or growth > 1e8:
             self.refactor()
 
+    def imagine(
+        self, places: IntArray, values: FloatArray, normals: FloatArray | None = None
+    ) -> None:
+        """Know of one action that was played, and nothing of its reward."""
+        counts, squares, theta = self.counts, self.squares, self.theta.copy()
+        expected = self.anchor + float(theta[places] @ values)
+        self.add(places, values, expected, normals=normals)
+        self.counts, self.squares, self.theta[:] = counts, squares, theta
+
+    def correct(
+        self, places: IntArray, values: FloatArray, old: float, new: float, weight: float = 1.0
+    ) -> None:
+        """Replace a reward of an action; it had this weight. See `RidgeLanes.correct`."""
+        change, off = new - old, old - self.anchor - float(self.theta[places] @ values)
+        gain = values @ self.covariance[places]
+        self.response[places] += weight * change * values
+        self.theta[:] += weight * change * gain
+        kept = 1.0 - weight * float(gain[places] @ values)
+        self.squares = max(0.0, self.squares + weight * change * (2 * off + change * kept))
+
+    def fade(self, factor: float, rng: np.random.Generator) -> None:
+        """Let all that is known count less; the prior stays, and the deviates are drawn anew."""
+        before, gram = self.theta.copy(), self.gram.copy()
+        errors = self.squares - float(self.prior @ before**2)
+        self.gram[:] *= factor
+        self.response[:] *= factor
+        self.counts *= factor
+        self.spent *= factor
+        self.refactor()
+        moved = self.theta - before
+        errors += float(moved @ gram @ moved - 2 * moved @ (self.prior * before))
+        self.squares = max(0.0, factor * errors + float(self.prior @ self.theta**2))
+        if self.size > FRESH:
+            self.draw_all(rng)
+
+    def copy(self) -> "CoreRidge":
+        """Return a twin, to be told what this one is not."""
+        twin = CoreRidge(np.ones(self.size))
+        twin.restore(self.state())
+        return twin
+
     def refactor(self) -> bool:
         """Make C and theta_hat anew from the sums where these are sound; say whether they were."""
         covariance, pivot = inverse(self.gram + np.diag(self.prior))
@@ -270,6 +311,10 @@ class CoreBelief:
         gains = sparse @ self._covariance[used]
         widths = np.einsum("kd,kd->k", gains[:, used], sparse)
         return gains[None], np.maximum(widths, 0.0)[None]
+
+    def some(self, rows: IntArray) -> "CoreBelief":
+        """Return the only lane."""
+        return self
 
     def column(self, places: IntArray) -> FloatArray:
         """Return one column of C, (1, size)."""

@@ -16,6 +16,11 @@ REFACTOR = 512
 _CANCELLED = 1e8
 """A growth by this much leaves half of the digits of R: then, too, it is made anew."""
 
+LAMBDAS = 0.02 * 2.2 ** np.arange(9)
+"""The scales of the prior that are weighed against each other."""
+
+_TINIEST = 1e-300
+
 _ROUNDING = 1e-9
 """Fewer degrees of freedom than this are the rounding of a sum of d terms."""
 
@@ -188,6 +193,102 @@ class RidgeLanes:
         self.theta_hat[lanes] = np.matmul(root, np.swapaxes(projected, 1, 2))[:, :, 0]
         return bool(sound.all())
 
+    def imagine(self, actions: FloatArray) -> None:
+        """Know of one action of each lane that was played, and nothing of its reward."""
+        shadow = np.matmul(actions[:, None, :], self.root)[:, 0]
+        growth = 1.0 + np.einsum("nd,nd->n", shadow, shadow)
+        gain = np.matmul(self.root, shadow[:, :, None])[:, :, 0]
+        shadow /= (growth + np.sqrt(growth))[:, None]
+        self.root -= gain[:, :, None] * shadow[:, None, :]
+
+    def correct(self, action: FloatArray, old: float, new: float, weight: float = 1.0) -> None:
+        """Replace a reward of an action, (dim,), in the only lane; it had this weight.
+
+        b moves by w x (new - old), and the least sum of squares with it.
+        """
+        change, off = new - old, old - self.anchor[0] - float(action @ self.theta_hat[0])
+        gain = self.root[0] @ (self.root[0].T @ action)
+        self.response[0] += weight * change * action
+        self.theta_hat[0] += weight * change * gain
+        kept = 1.0 - weight * float(action @ gain)
+        moved = weight * change * (2 * off + change * kept)
+        self.squares[0] = max(0.0, float(self.squares[0]) + moved)
+
+    def fade(self, lanes: IntArray, factor: FloatArray) -> None:
+        """Let all that is known in these lanes count less, by a factor each; the prior stays."""
+        self._renew(lanes, self.prior[lanes], factor)
+
+    def learn_prior(
+        self, lanes: IntArray, unit: FloatArray, free: int
+    ) -> tuple[FloatArray, FloatArray]:
+        r"""Scale the prior of these lanes to what the rewards say of it; return scale and sigma.
+
+        The prior is lambda times `unit`, (dim,), where lambda is the exponential of the mean of
+        log lambda under its posterior on a grid: with q = the least penalised squares and n the
+        rewards less the `free` first columns, which are integrated out,
+
+            log w = -(n / 2) log(q / n) - (log det(V + lambda P) - log det(lambda P)) / 2,
+
+        of which one symmetric eigenproblem gives all. It is made weaker as rewards come in, down
+        to 0.13 of that, so that nothing is ruled out for good. sigma^2 is the same mean of q / n; 0
+        while nothing is known of it.
+        """
+        gram, response = self._without(lanes, free)
+        lengths = np.sqrt(unit[free:])
+        values, vectors = np.linalg.eigh(gram / lengths / lengths[:, None])
+        values = np.maximum(values, 0.0)[:, None]  # (n, 1, dim)
+        turned = np.matmul((response / lengths)[:, None], vectors) ** 2
+        old = (self.prior[lanes, free] / unit[free])[:, None, None]
+        grid, known = LAMBDAS[:, None], self.counts[lanes]
+        squares, counts = self.squares[lanes, None], np.maximum(known - free, 1)[:, None]
+        least = squares + (turned * (grid - old) / ((values + old) * (values + grid))).sum(axis=2)
+        total = squares + (turned / (values + old)).sum(axis=2)
+        means = np.log(np.maximum(least, 1e-12 * total + _TINIEST) / counts)
+        weights = -0.5 * (counts * means + np.log1p(values / grid).sum(axis=2))
+        weights = np.exp(weights - weights.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        scale = np.exp((weights * np.log(LAMBDAS)).sum(axis=1))
+        sigma = np.exp((weights * means).sum(axis=1) / 2)
+        silent = (known <= free) | (total[:, 0] == 0)
+        scale[silent], sigma[silent] = LAMBDAS[LAMBDAS.size // 2], 0.0
+        scale *= np.clip(20 / np.maximum(known, 1), 0.13, 1.0)
+        self._renew(lanes, scale[:, None] * unit, np.ones(len(scale)))
+        return scale, sigma
+
+    def _without(self, lanes: IntArray, free: int) -> tuple[FloatArray, FloatArray]:
+        """Return V and b with the first columns integrated out, of which little was believed."""
+        gram, response = self.gram[lanes], self.response[lanes]
+        if not free:
+            return gram, response
+        block = gram[:, :free, :free].copy()
+        places = np.arange(free)
+        block[:, places, places] += self.prior[lanes, :free]
+        block[block[:, 0, 0] == 0, 0, 0] = 1.0  # no reward yet
+        rows = gram[:, :free, free:]
+        flipped = np.swapaxes(np.linalg.solve(block, rows), 1, 2)
+        inner = gram[:, free:, free:] - np.matmul(flipped, rows)
+        return inner, response[:, free:] - np.matmul(flipped, response[:, :free, None])[:, :, 0]
+
+    def _renew(self, lanes: IntArray, prior: FloatArray, factor: FloatArray) -> None:
+        """Go on with another prior and data that count less, and the squares that belong to them.
+
+        With Q the sum of squared errors, Q(theta + m) = Q(theta) + m' V m - 2 m' P theta at the
+        theta that was best with the old prior.
+        """
+        before, old, gram = self.theta_hat[lanes], self.prior[lanes], self.gram[lanes]
+        errors = self.squares[lanes] - np.einsum("nd,nd,nd->n", before, old, before)
+        self.prior[lanes] = prior
+        self.gram[lanes] = gram * factor[:, None, None]
+        self.response[lanes] *= factor[:, None]
+        self.counts[lanes] *= factor
+        self.refactor(lanes)
+        after = self.theta_hat[lanes]
+        moved = after - before
+        errors += np.einsum("ni,nij,nj->n", moved, gram, moved)
+        errors -= 2 * np.einsum("nd,nd,nd->n", moved, old, before)
+        least = factor * errors + np.einsum("nd,nd,nd->n", after, prior, after)
+        self.squares[lanes] = np.maximum(least, 0.0)
+
     def copy(self, lanes: Any = slice(None)) -> "RidgeLanes":
         """Return some lanes, to be told what these are not."""
         twin = object.__new__(RidgeLanes)
@@ -261,6 +362,10 @@ class RootBelief:
         shadows = np.matmul(columns, self._root)
         widths = np.einsum("nkd,nkd->nk", shadows, shadows)
         return np.matmul(shadows, self._flipped), widths
+
+    def some(self, rows: IntArray) -> "RootBelief":
+        """Return the belief of some of the lanes."""
+        return RootBelief(self.theta[rows], self._root[rows])
 
     def column(self, places: IntArray) -> FloatArray:
         """Return one column of C in each lane, (lanes, dim)."""

@@ -24,7 +24,7 @@ from sparsebandits.policies.saved_state import (
     unpack,
     unpack_symmetric,
 )
-from sparsebandits.validation import FloatArray, IntArray, as_integer, as_number
+from sparsebandits.validation import FloatArray, IntArray, as_integer, as_number, read_only
 
 CAPACITY = 512
 """How many coordinates are kept at most."""
@@ -60,6 +60,7 @@ class Gate:
         return steps * H / (known + 1) * gap >= self.price * loss
 
 
+_COUNTS = ("left", "awaited", "aged")
 _TOLD = ("told", "mean", "spread")
 
 
@@ -86,14 +87,16 @@ class Core:
         self._slots: dict[int, int] = {}
         self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
         self.held = Played(np.zeros(0, dtype=np.intp), np.zeros(0), EXPLOIT)
-        self.left = self.awaited = 0
+        self.left = self.awaited = self.aged = 0
         self.told = self.mean = self.spread = 0.0
         self._section: tuple[ActionSet, ActionSet] | None = None
 
     @property
     def design(self) -> Design:
         """The columns of the slots."""
-        return replace(self._whole, dim=self.ids.size)
+        centre = self._whole.centre
+        own = None if centre is None else centre[self.ids]
+        return replace(self._whole, dim=self.ids.size, centre=own)
 
     @property
     def known(self) -> float:
@@ -238,47 +241,69 @@ class Core:
         """Return the regression with every reward told so far; only to be read."""
         if not self.told:
             return self.model
-        model = CoreRidge(np.ones(self.model.size))
-        model.restore(self.model.state())
-        slots = np.array([self._slots[i] for i in self.held.indices.tolist()], dtype=np.intp)
-        places, entries = self._columns(slots, self.held.values)
+        model = self.model.copy()
+        places, entries = self._columns(self.held)
         model.add(places, entries, self.mean, self.told, self.spread)
         return model
 
-    def choose(self, current: ActionSet) -> Played:
+    def choose(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the held action, decided anew where it is not held any more."""
-        is_own = current is self.policy.action_set
-        if is_own and self.left > 0:
+        may_hold = current is self.policy.action_set and context is None
+        self.aged += 1
+        if may_hold and self.left > 0:
             self.left -= 1
             self.awaited += 1
             return self.held
         self.take_in()
         self.open_gate(current)
-        self.held, width = self.decide(current)
+        self.held, width = self.decide(current, context, self.sigma)
         steps = int(self.recipe.steps(np.array([self.model.counts]), np.array([width]))[0])
-        self.left, self.awaited = (steps - 1 if is_own else 0), 1
+        self.left, self.awaited = (steps - 1 if may_hold else 0), 1
         return self.held
 
-    def decide(self, current: ActionSet) -> tuple[Played, float]:
+    def choose_many(
+        self, current: ActionSet, count: int, context: FloatArray | None
+    ) -> list[Played]:
+        """Return actions each of which knows of the others but no reward."""
+        self.take_in()
+        self.open_gate(current)
+        known, sigma, plays = self.model, self.sigma, []
+        self.model = known.copy()
+        try:
+            for _ in range(count):
+                played, _ = self.decide(current, context, sigma)
+                plays.append(played)
+                self.model.imagine(*self._columns(played), self._normals())
+        finally:
+            self.model = known
+        self.left = self.awaited = 0
+        self.aged += count
+        return plays
+
+    def decide(
+        self, current: ActionSet, context: FloatArray | None, level: float
+    ) -> tuple[Played, float]:
         """Return the best candidate, and its variance for unit noise."""
         section, belief = self.section(current), self.model.belief()
-        sigma = np.array([self.sigma])
+        sigma = np.array([level])
         candidates = Candidates(
             belief,
             self.design,
-            None,
+            None if context is None else context[None],
             partial(self.best, section),
             partial(self.recipe.bonus, sigma=sigma, rewards=np.array([self.model.counts + 1.0])),
         )
         spreads = belief.spreads(self.rng, self._promising(section))
-        climbed(candidates, self.recipe.scale * sigma[0] * spreads, section.axis_reach())
-        best = int(candidates.index[0].argmax())
-        action = candidates.actions[0, best]
+        spreads = self.recipe.scale * sigma[0] * spreads
+        climbed(candidates, spreads, section.axis_reach(), self.recipe.climbs)
+        chosen, widths = candidates.efficient(sigma) if self.recipe.is_round else candidates.best()
+        action = chosen[0]
         slots = np.flatnonzero(action)
         order = np.argsort(self.ids[slots])
         slots = slots[order]
-        played = Played(self.ids[slots], action[slots], EXPLOIT)
-        return played, float(candidates.widths[0, best])
+        entries = read_only(action[slots]), EXPLOIT, context
+        played = Played(read_only(self.ids[slots]), *entries)
+        return played, float(widths[0])
 
     def best(self, section: ActionSet, thetas: FloatArray) -> FloatArray:
         """Return the oracle's actions on the slots."""
@@ -296,42 +321,75 @@ class Core:
         columns = base + (slots[:, None] * width + np.arange(width)).ravel()
         return np.concatenate([np.arange(base), columns])
 
-    def learn(self, indices: IntArray, values: FloatArray, reward: float) -> None:
-        """Take in the reward of an action, by its non-zeros."""
+    def learn(self, played: Played, reward: float, age: float = 0.0) -> None:
+        """Take in the reward of an action that was played `age` choices ago."""
+        weight = float(self.recipe.weights(np.array([age]))[0])
+        reward -= self._offset(played)
         held = self.held
-        own = self.awaited > 0 and np.array_equal(indices, held.indices)
-        if own and np.array_equal(values, held.values):
+        own = self.awaited > 0 and held.context is None and played.context is None
+        own = own and np.array_equal(played.indices, held.indices)
+        if own and np.array_equal(played.values, held.values):
             self.awaited -= 1
-            self.told += 1
+            self.told += weight
             off = reward - self.mean
-            self.mean += off / self.told
-            self.spread += off * (reward - self.mean)
+            self.mean += off * (weight / self.told)
+            self.spread += weight * off * (reward - self.mean)
             return
         self.left = 0
-        self._add(indices, values, reward, 1.0, 0.0)
+        self._add(played, reward, weight, 0.0)
 
     def take_in(self) -> None:
-        """Let the regression know what was set aside."""
+        """Let the regression know what was set aside, and fade where it is time."""
         if self.told:
-            held = self.held
-            self._add(held.indices, held.values, self.mean, self.told, self.spread)
+            self._add(self.held, self.mean, self.told, self.spread)
             self.told = self.mean = self.spread = 0.0
+        aged = np.array([self.aged])
+        if self.recipe.is_aged(aged)[0]:
+            self.model.fade(float(self.recipe.weights(aged.astype(np.float64))[0]), self.rng)
+            self.aged = 0
 
-    def _add(
-        self, indices: IntArray, values: FloatArray, reward: float, weight: float, spread: float
-    ) -> None:
-        missing = [i for i in indices.tolist() if i not in self._slots]
+    def correct(self, played: Played, old: float, new: float, age: float) -> None:
+        """Replace a reward by another."""
+        self.take_in()
+        missing = [i for i in played.indices.tolist() if i not in self._slots]
+        if missing:
+            raise InvalidValueError(
+                f"The reward cannot be corrected: coordinates {missing} of its action were set "
+                "aside for others since. Tell all rewards to a new learner."
+            )
+        weight, offset = float(self.recipe.weights(np.array([age]))[0]), self._offset(played)
+        self.model.correct(*self._columns(played), old - offset, new - offset, weight)
+        self.left = 0
+
+    def _offset(self, played: Played) -> float:
+        """Return what the action was believed to earn before any reward."""
+        centre = self._whole.centre
+        return 0.0 if centre is None else float(centre[played.indices] @ played.values)
+
+    def _add(self, played: Played, reward: float, weight: float, spread: float) -> None:
+        missing = [i for i in played.indices.tolist() if i not in self._slots]
         if missing:
             self.admit(np.array(missing))
-        slots = np.array([self._slots[i] for i in indices.tolist()], dtype=np.intp)
-        places, entries = self._columns(slots, values)
-        normals = self.rng.standard_normal(DEVIATES) if self.model.size > FRESH else None
-        self.model.add(places, entries, reward, weight, spread, normals)
+        places, entries = self._columns(played)
+        self.model.add(places, entries, reward, weight, spread, self._normals())
 
-    def _columns(self, slots: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-        if not self._whole.intercept:
-            return slots, values
-        return np.append(0, slots + 1), np.append(1.0, values)
+    def _normals(self) -> FloatArray | None:
+        """Draw what keeps the deviates exact, where they are kept."""
+        return self.rng.standard_normal(DEVIATES) if self.model.size > FRESH else None
+
+    def _columns(self, played: Played) -> tuple[IntArray, FloatArray]:
+        """Return the non-zero columns of an action, and their entries."""
+        slots = np.array([self._slots[i] for i in played.indices.tolist()], dtype=np.intp)
+        whole = self._whole
+        if not whole.base and whole.width == 1:
+            return slots, played.values
+        given = np.ones(whole.width)
+        if played.context is not None:
+            given[1:] = played.context
+        columns = whole.base + slots[:, None] * whole.width + np.arange(whole.width)
+        entries = played.values[:, None] * given
+        places = np.concatenate([np.arange(whole.base), columns.ravel()])
+        return places, np.concatenate([given[: whole.base], entries.ravel()])
 
     # ------------------------------------------------------------------ saved
 
@@ -346,7 +404,7 @@ class Core:
             "ids": self.ids.tolist(),
             **model,
             "held": self.held.to_list(),
-            **{name: getattr(self, name) for name in ("left", "awaited", *_TOLD)},
+            **{name: getattr(self, name) for name in (*_COUNTS, *_TOLD)},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -387,7 +445,7 @@ class Core:
     def _restore_hold(self, state: dict[str, Any]) -> None:
         X = self.policy.action_set
         self.held = read_played("held", state["held"], X.dim)
-        for name in ("left", "awaited"):
+        for name in _COUNTS:
             setattr(self, name, as_integer(f"state.{name}", state[name], minimum=0))
         for name in _TOLD:
             setattr(self, name, as_number(f"state.{name}", state[name]))

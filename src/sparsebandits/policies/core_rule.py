@@ -37,20 +37,35 @@ class CoreRule(Rule):
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the action of each lane."""
-        return np.array([core.choose(current).action(self.dim) for core in self.cores])
+        seen = [None] * self.lanes if self.contexts is None else list(self.contexts)
+        plays = [core.choose(current, z) for core, z in zip(self.cores, seen, strict=True)]
+        return np.array([played.action(self.dim) for played in plays])
 
-    def play(self, current: ActionSet) -> Played:
+    def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the choice of the only lane."""
-        return self.cores[0].choose(current)
+        return self.cores[0].choose(current, context)
 
-    def take(self, played: Played, reward: float) -> None:
+    def play_many(
+        self, current: ActionSet, count: int, context: FloatArray | None = None
+    ) -> list[Played]:
+        """Return choices of the only lane that are to be tried at the same time."""
+        return self.cores[0].choose_many(current, count, context)
+
+    def take(self, played: Played, reward: float, age: int = 0) -> None:
         """Take in the reward of a choice of the only lane."""
-        self.cores[0].learn(played.indices, played.values, reward)
+        self.cores[0].learn(played, reward, float(age))
+
+    def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
+        """Replace a reward of the only lane by another."""
+        self.cores[0].correct(played, old, new, float(age))
 
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
-        for action, reward, lane in zip(actions, rewards, lanes, strict=True):
-            played = Played.of(action, EXPLOIT)
-            self.cores[lane].learn(played.indices, played.values, float(reward))
+        contexts, ages = self._circumstances
+        for number, lane in enumerate(lanes):
+            context = None if contexts is None else contexts[number]
+            played = Played.of(actions[number], EXPLOIT, context)
+            age = 0.0 if ages is None else float(ages[number])
+            self.cores[lane].learn(played, float(rewards[number]), age)
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane."""

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Design:
     """reward = (1, z)·b + x' Theta (1, z) + noise: what is multiplied by the unknown numbers.
 
@@ -22,6 +23,9 @@ class Design:
         Whether there is a baseline b.
     context : int
         How many entries z has.
+    centre : (dim,) array, optional
+        What is believed of theta before any reward, 0 unless given. The regression is of what the
+        rewards are above it; `thetas` adds it back.
 
     Examples
     --------
@@ -36,6 +40,7 @@ class Design:
     dim: int
     intercept: bool = False
     context: int = 0
+    centre: FloatArray | None = None
 
     @property
     def width(self) -> int:
@@ -89,11 +94,12 @@ class Design:
         """
         own = parameters[..., self.base :]
         if contexts is None:
-            return own if self.width == 1 else own[..., :: self.width]
+            own = own if self.width == 1 else own[..., :: self.width]
+            return own if self.centre is None else np.asarray(own + self.centre)
         given = self._given(parameters.ndim, contexts)
-        return np.asarray(
-            (own.reshape(*own.shape[:-1], self.dim, self.width) * given[..., None, :]).sum(axis=-1)
-        )
+        products = own.reshape(*own.shape[:-1], self.dim, self.width) * given[..., None, :]
+        centre = 0.0 if self.centre is None else self.centre
+        return np.asarray(products.sum(axis=-1) + centre)
 
     def _given(self, ndim: int, contexts: FloatArray | None) -> FloatArray:
         """Return (1, z) of each row, (n, width), or (n, 1, width) beside (n, k, dim)."""
@@ -101,3 +107,12 @@ class Design:
         given = np.ones((len(contexts), self.width))
         given[:, 1:] = contexts
         return given if ndim == 2 else given[:, None, :]
+
+
+def check_contexts(contexts: FloatArray | None, shape: tuple[int, int]) -> None:
+    """Refuse a choice without the context that the policy asks for."""
+    if contexts is None or contexts.shape != shape:
+        raise InvalidValueError(
+            f"This policy decides by a context of {shape[1]} numbers: give ask(context=[...]), got "
+            f"{'none' if contexts is None else f'{contexts.shape[1]} of them'}."
+        )

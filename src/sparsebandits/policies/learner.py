@@ -8,7 +8,7 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.rule import Rule
-from sparsebandits.policies.saved_state import read_body, read_decisions, sealed
+from sparsebandits.policies.saved_state import read_body, read_decisions, read_told, sealed
 from sparsebandits.validation import (
     LARGEST_REWARD,
     FloatArray,
@@ -37,6 +37,9 @@ from sparsebandits.validation import (
 )
 
 _SHORTEST = 1.0 / LARGEST_REWARD
+
+REMEMBERED = 100
+"""How many told rewards are kept, to be corrected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,6 +209,7 @@ class Learner:
             ) from None
         self._next_id = 1
         self._open: dict[int, Played] = {}
+        self._told: dict[int, tuple[Played, float]] = {}
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -223,8 +227,35 @@ class Learner:
 
     # ------------------------------------------------------------------ ask and tell
 
-    def ask(self, available: Support = None, action_set: ActionSet | None = None) -> Decision:
-        """Return the next action.
+    @overload
+    def ask(
+        self,
+        available: Support = ...,
+        action_set: ActionSet | None = ...,
+        *,
+        context: Any = ...,
+        count: None = ...,
+    ) -> Decision: ...
+
+    @overload
+    def ask(
+        self,
+        available: Support = ...,
+        action_set: ActionSet | None = ...,
+        *,
+        context: Any = ...,
+        count: int,
+    ) -> list[Decision]: ...
+
+    def ask(
+        self,
+        available: Support = None,
+        action_set: ActionSet | None = None,
+        *,
+        context: Any = None,
+        count: int | None = None,
+    ) -> Decision | list[Decision]:
+        """Return the next action, or several that are to be tried at the same time.
 
         Parameters
         ----------
@@ -232,30 +263,63 @@ class Learner:
             Items that may be used now.
         action_set : ActionSet, optional
             X_t; the policy's own set if left out.
+        context : (z,) array, optional
+            What is seen before deciding, where the policy has a context.
+        count : int, optional
+            How many; then a list is returned. Each counts the others as played, their rewards not
+            being known.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(20), sparsity=5).start(seed=0)
+        >>> [decision.id for decision in learner.ask(count=3)]
+        [1, 2, 3]
         """
         current = self.policy.action_set if action_set is None else action_set
         if action_set is not None:
             self.policy.check_set(action_set)
         if available is not None:
             current = current.restrict(available)
+        seen = self._as_context(context)
+        number = None if count is None else as_integer("count", count, minimum=1)
         with self._lock:
             generator = self._rng.bit_generator.state
             try:
-                played = self._rule.play(current)
+                if number is not None:
+                    plays = self._rule.play_many(current, number, seen)
+                    return [self._decision(played) for played in plays]
+                return self._decision(self._rule.play(current, seen))
             except BaseException:
                 self._rng.bit_generator.state = generator
                 raise
-            number = self._next_id
-            self._open[number] = played
-            self._next_id += 1
-            return Decision(
-                number,
-                played.indices,
-                played.values,
-                self._rule.dim,
-                "exploit" if played.pull == EXPLOIT else "explore",
-                self._rule.cycle_of(0) or number,
+
+    def _decision(self, played: Played) -> Decision:
+        """Open a decision for what is played."""
+        number = self._next_id
+        self._open[number] = played
+        self._next_id += 1
+        return Decision(
+            number,
+            played.indices,
+            played.values,
+            self._rule.dim,
+            "exploit" if played.pull == EXPLOIT else "explore",
+            self._rule.cycle_of(0) or number,
+        )
+
+    def _as_context(self, context: Any) -> FloatArray | None:
+        size = getattr(self.policy, "context", 0)
+        if context is None and not size:
+            return None
+        seen = None if context is None else as_array("context", context, ndim=1)
+        if seen is None or seen.size != size:
+            raise InvalidValueError(
+                f"{type(self.policy).__name__} decides by a context of {size} numbers (its keyword "
+                f"context), got {describe(context)}."
             )
+        _refuse_too_large("context", seen)
+        return read_only(seen)
 
     @property
     def open_decisions(self) -> tuple[int, ...]:
@@ -271,16 +335,78 @@ class Learner:
         """
         with self._lock:
             number = self._open_id(decision)
+            self._take(number, self._earned(number, reward))
+
+    def tell_many(self, decisions: Sequence[Decision | int], rewards: Sequence[float]) -> None:
+        """Tell the rewards of several open decisions, in this order: all of them, or none.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+        >>> learner.tell_many(learner.ask(count=2), [0.5, -0.1])
+        >>> learner.open_decisions
+        ()
+        """
+        with self._lock:
+            numbers = [self._open_id(decision) for decision in decisions]
+            if len(numbers) != len(rewards) or len(set(numbers)) < len(numbers):
+                raise InvalidValueError(
+                    f"tell_many needs distinct decisions and one reward for each, got "
+                    f"{describe(numbers)} and {len(rewards)} rewards."
+                )
+            told = [self._earned(*pair) for pair in zip(numbers, rewards, strict=True)]
+            for number, reward in zip(numbers, told, strict=True):
+                self._take(number, reward)
+
+    def _earned(self, number: int, reward: Any) -> float:
+        """Return the reward as a float that can be learned from."""
+        value = _as_float(reward)
+        if not math.isfinite(value):
+            raise InvalidValueError(
+                f"reward must be finite, got {value}; drop the decision with forget({number}) "
+                "if its reward is lost."
+            )
+        _refuse_too_large("actions", self._open[number].values)
+        return as_reward(value)
+
+    def _take(self, number: int, reward: float) -> None:
+        played = self._open[number]
+        self._rule.take(played, reward, self._next_id - 1 - number)
+        del self._open[number]
+        self._told[number] = (played, reward)
+        if len(self._told) > REMEMBERED:
+            del self._told[next(iter(self._told))]
+
+    def correct(self, decision: Decision | int, reward: float) -> None:
+        """Replace the reward that was told of a decision by another.
+
+        What is known is then as if the right one had been told; decisions made meanwhile stay what
+        they are. The rewards of the last 100 told decisions can be replaced, by policies that learn
+        by a regression of all rewards.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+        >>> decision = learner.ask()
+        >>> learner.tell(decision, 700.0)
+        >>> learner.correct(decision, 0.7)
+        """
+        with self._lock:
+            number = decision.id if isinstance(decision, Decision) else decision
+            if isinstance(number, bool) or number not in self._told:
+                raise InvalidValueError(
+                    f"Only the last {REMEMBERED} rewards told can be corrected, and decision "
+                    f"{describe(number)} is none of them."
+                )
             value = _as_float(reward)
             if not math.isfinite(value):
-                raise InvalidValueError(
-                    f"reward must be finite, got {value}; drop the decision with forget({number}) "
-                    "if its reward is lost."
-                )
-            played, earned = self._open[number], as_reward(value)
-            _refuse_too_large("actions", played.values)
-            self._rule.take(played, earned)
-            del self._open[number]
+                raise InvalidValueError(f"reward must be finite, got {value}.")
+            played, old = self._told[number]
+            new = as_reward(value)
+            self._rule.correct(played, old, new, self._next_id - 1 - number)
+            self._told[number] = (played, new)
 
     def forget(self, decision: Decision | int) -> None:
         """Close a decision whose reward will never come."""
@@ -361,6 +487,10 @@ class Learner:
                 **self._rule.state(),
                 "next_id": self._next_id,
                 "open": [[number, *played.to_list()] for number, played in self._open.items()],
+                "told_rewards": [
+                    [number, *played.to_list(), reward]
+                    for number, (played, reward) in self._told.items()
+                ],
                 "generator": copy.deepcopy(self._rng.bit_generator.state),
             }
         return sealed(self.policy.to_dict(), state)
@@ -395,13 +525,15 @@ class Learner:
         return learner
 
     def _restore(self, state: Any) -> None:
-        expected = {*self._rule.state(), "next_id", "open", "generator"}
+        expected = {*self._rule.state(), "next_id", "open", "told_rewards", "generator"}
         if not isinstance(state, Mapping) or set(state) != expected:
             raise InvalidValueError(
                 f"state must have the keys {', '.join(sorted(expected))}, got "
                 f"{describe(sorted(state) if isinstance(state, Mapping) else state)}."
             )
-        self._next_id, self._open = read_decisions(state, self.policy.action_set.dim)
+        dim = self.policy.action_set.dim
+        self._next_id, self._open = read_decisions(state, dim)
+        self._told = read_told(state, self._next_id, dim)
         try:
             self._rng.bit_generator.state = state["generator"]
             if not self._rng.bit_generator.state["state"]["inc"] % 2:

@@ -13,17 +13,18 @@ EXPLOIT = -1
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What an open decision keeps: the non-zeros of its action, and its pull."""
+    """What an open decision keeps: the non-zeros of its action, its pull and its context."""
 
     indices: IntArray
     values: FloatArray
     pull: int
+    context: FloatArray | None = None
 
     @classmethod
-    def of(cls, action: FloatArray, pull: int) -> "Played":
+    def of(cls, action: FloatArray, pull: int, context: FloatArray | None = None) -> "Played":
         """Keep an action, (dim,)."""
         indices = action.nonzero()[0]
-        return cls(read_only(indices), read_only(action[indices]), pull)
+        return cls(read_only(indices), read_only(action[indices]), pull, context)
 
     def action(self, dim: int) -> FloatArray:
         """Return the action, (dim,)."""
@@ -32,5 +33,6 @@ class Played:
         return action
 
     def to_list(self) -> list[Any]:
-        """Return indices, values and pull, JSON-safe."""
-        return [self.indices.tolist(), self.values.tolist(), self.pull]
+        """Return indices, values, pull and context, JSON-safe."""
+        context = None if self.context is None else self.context.tolist()
+        return [self.indices.tolist(), self.values.tolist(), self.pull, context]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.errors import InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import GramLanes
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
@@ -96,6 +96,8 @@ class Rule(ABC):
     pulls : (lanes,) int array
         What the last choice of each lane was made for: `EXPLOIT` to earn, else to learn, by the
         number of the exploration where they are numbered, and by 0 where they are not.
+    contexts : (lanes, z) array or None
+        What is seen before the next choice; set from outside, where the policy asks for it.
     """
 
     commits: bool = False
@@ -120,6 +122,7 @@ class Rule(ABC):
         self.everyone = np.arange(lanes)
         self.explorations = 1
         self.pulls: IntArray = np.full(lanes, EXPLOIT)
+        self.contexts: FloatArray | None = None
 
     @property
     def exploring(self) -> BoolArray:
@@ -152,6 +155,8 @@ class Rule(ABC):
         rewards: FloatArray,
         pulls: IntArray,
         lanes: IntArray | None = None,
+        contexts: FloatArray | None = None,
+        ages: FloatArray | None = None,
     ) -> None:
         """Take in one reward of each lane, or of the given distinct `lanes`.
 
@@ -162,7 +167,12 @@ class Rule(ABC):
         pulls : (n,)
             What `pulls` was when the action was chosen.
         lanes : (n,), optional
+        contexts : (n, z), optional
+            What was seen then.
+        ages : (n,), optional
+            How many choices were made since; 0 if left out.
         """
+        self._circumstances = contexts, ages
         self._learn(actions, rewards, pulls, self.everyone if lanes is None else lanes)
 
     @abstractmethod
@@ -172,15 +182,31 @@ class Rule(ABC):
     # A learner is the only lane. Where there are very many coordinates, what follows is all that
     # it is asked, and a rule may answer it by the non-zeros alone.
 
-    def play(self, current: ActionSet) -> Played:
+    def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the choice of the only lane."""
+        self.contexts = None if context is None else context[None]
         action = self.choose(current)[0]
-        return Played.of(action, int(self.pulls[0]))
+        return Played.of(action, int(self.pulls[0]), context)
 
-    def take(self, played: Played, reward: float) -> None:
-        """Take in the reward of a choice of the only lane."""
+    def play_many(
+        self, current: ActionSet, count: int, context: FloatArray | None = None
+    ) -> list[Played]:
+        """Return choices of the only lane that are to be tried at the same time."""
+        return [self.play(current, context) for _ in range(count)]
+
+    def take(self, played: Played, reward: float, age: int = 0) -> None:
+        """Take in the reward of a choice of the only lane, made `age` choices ago."""
+        context = None if played.context is None else played.context[None]
         action = played.action(self.dim)[None]
-        self.learn(action, np.array([reward]), np.array([played.pull]))
+        pull, ages = np.array([played.pull]), np.array([float(age)])
+        self.learn(action, np.array([reward]), pull, None, context, ages)
+
+    def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
+        """Replace a reward of the only lane, told `age` choices after this one, by another."""
+        raise CompositionError(
+            f"{type(self).__name__} cannot take a reward back: it has decided by it for good. Tell "
+            "all rewards to a new learner, with the right one among them."
+        )
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards, (n,), of actions, (n, dim), in the only lane.

@@ -16,6 +16,8 @@ from sparsebandits.validation import (
     IntArray,
     as_array,
     as_integer,
+    as_number,
+    as_reward,
     describe,
     read_only,
 )
@@ -98,7 +100,7 @@ def read_decisions(state: Mapping[str, Any], dim: int) -> tuple[int, dict[int, P
     records = state["open"]
     if not isinstance(records, list) or any(not _is_record(record) for record in records):
         raise InvalidTypeError(
-            "state.open must be a list of decisions [id, indices, values, pull], got "
+            "state.open must be a list of decisions [id, indices, values, pull, context], got "
             f"{describe(records)}."
         )
     ids = [as_integer("state.open", record[0], minimum=1) for record in records]
@@ -110,8 +112,30 @@ def read_decisions(state: Mapping[str, Any], dim: int) -> tuple[int, dict[int, P
     return next_id, {record[0]: read_played("open", record[1:], dim) for record in records}
 
 
+def read_told(state: Mapping[str, Any], next_id: int, dim: int) -> dict[int, tuple[Played, float]]:
+    """Return the rewards told last, by the ids of their decisions."""
+    told: dict[int, tuple[Played, float]] = {}
+    records = state["told_rewards"]
+    if not isinstance(records, list) or any(
+        not isinstance(record, list) or len(record) != 6 for record in records
+    ):
+        raise InvalidTypeError(
+            "state.told_rewards must be a list of [id, indices, values, pull, context, reward], "
+            f"got {describe(records)}."
+        )
+    for number, *played, reward in records:
+        key = as_integer("state.told_rewards", number, minimum=1)
+        if key >= next_id or key in told:
+            raise InvalidValueError(
+                f"state.told_rewards must name distinct ids below {next_id}, got {key}."
+            )
+        value = as_reward(as_number("state.told_rewards", reward))
+        told[key] = (read_played("told_rewards", played, dim), value)
+    return told
+
+
 def _is_record(record: Any) -> bool:
-    return isinstance(record, list) and len(record) == 4 and isinstance(record[1], list)
+    return isinstance(record, list) and len(record) == 5 and isinstance(record[1], list)
 
 
 def read_indices(name: str, given: Any, dim: int) -> IntArray:
@@ -127,12 +151,12 @@ def read_indices(name: str, given: Any, dim: int) -> IntArray:
 
 
 def read_played(name: str, record: Any, dim: int) -> Played:
-    """Return what `Played.to_list` made a list of: indices, values and pull."""
-    if not isinstance(record, list) or len(record) != 3:
+    """Return what `Played.to_list` made a list of."""
+    if not isinstance(record, list) or len(record) != 4:
         raise InvalidTypeError(
-            f"state.{name} must be [indices, values, pull], got {describe(record)}."
+            f"state.{name} must be [indices, values, pull, context], got {describe(record)}."
         )
-    places, values, pull = record
+    places, values, pull, context = record
     indices = read_indices(name, places, dim)
     if (np.diff(indices) <= 0).any():
         raise InvalidValueError(
@@ -151,4 +175,5 @@ def read_played(name: str, record: Any, dim: int) -> Played:
             f"{describe(values)}."
         )
     number = as_integer(f"state.{name}", pull, minimum=EXPLOIT)
-    return Played(read_only(indices), read_only(entries), number)
+    seen = None if context is None else read_only(as_array(f"state.{name}", context, ndim=1))
+    return Played(read_only(indices), read_only(entries), number, seen)

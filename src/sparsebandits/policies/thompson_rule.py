@@ -9,14 +9,23 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
+from sparsebandits.estimation.ridge import LAMBDAS
 from sparsebandits.policies.candidates import Candidates, climbed
-from sparsebandits.policies.design import Design
+from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
-from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
 from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
+
+_RENEWED = ("told", "mean", "spread", "aged", "prior_scale", "sigma_young", "renewal")
+"""What changes before a decision."""
+
+_LEAST_SCALE = 0.1 * LAMBDAS[0]
+
+_YOUNG = 100
+"""Before so many rewards the noise level is the one that goes with the learned prior."""
 
 
 class ThompsonRule(RidgeRule):
@@ -43,6 +52,11 @@ class ThompsonRule(RidgeRule):
     told, mean, spread : (lanes,) arrays
         Of its rewards that the regression does not know yet: how many, their mean, and the sum of
         their squared differences from it.
+    aged : (lanes,) int array
+        Decisions since the regression was last let fade, where it fades.
+    prior_scale, sigma_young, renewal : (lanes,) arrays
+        The scale of the prior, the noise level that goes with it while few rewards are known, and
+        at how many rewards both are learned anew, where they are.
     """
 
     saved: ClassVar[tuple[str, ...]] = (
@@ -53,27 +67,35 @@ class ThompsonRule(RidgeRule):
         "told",
         "mean",
         "spread",
+        "aged",
+        "prior_scale",
+        "sigma_young",
+        "renewal",
     )
     least: ClassVar[Mapping[str, float]] = {
         "squares": 0.0,
         "spread": 0.0,
         "told": 0.0,
         "counts": 0.0,
+        "prior_scale": 0.0,
+        "sigma_young": 0.0,
+        "renewal": 0.0,
     }
-
-    recipe: ClassVar[Recipe] = Recipe()
 
     def __init__(
         self,
         policy: Policy,
         generators: Sequence[np.random.Generator],
         block: int,
-        sigma: float | str,
+        recipe: Recipe,
         design: Design,
+        sigma: float | str,
     ) -> None:
+        self.recipe = recipe
         lanes, dim = len(generators), policy.action_set.dim
-        prior = relative_prior(policy.action_set, self.recipe.ridge)
-        super().__init__(policy, lanes, prior, sigma, design)
+        ridge = float(LAMBDAS[LAMBDAS.size // 2]) if recipe.evidence else recipe.ridge
+        super().__init__(policy, lanes, relative_prior(policy.action_set, ridge), sigma, design)
+        self._unit = self.posterior.prior[0] / ridge
         self.explorations = dim
         self._tape = Tape(generators, self.recipe.samples * design.size, block, normals)
         self.held = np.zeros((lanes, dim))
@@ -81,6 +103,9 @@ class ThompsonRule(RidgeRule):
         self.awaited = np.zeros(lanes, dtype=np.intp)
         self.offered = np.tile(policy.action_set.available, (lanes, 1))
         self.told, self.mean, self.spread = np.zeros((3, lanes))
+        self.aged = np.zeros(lanes, dtype=np.intp)
+        self.prior_scale = np.full(lanes, ridge)
+        self.sigma_young, self.renewal = np.zeros((2, lanes))
         self._is_own = PerSet(partial(_is_part, whole=policy.action_set))
         self._reach = PerSet(lambda current: current.axis_reach())
 
@@ -91,6 +116,8 @@ class ThompsonRule(RidgeRule):
         is_same = is_own and bool((self.offered[0] == current.available).all())
         due = np.flatnonzero(self.left == 0) if is_same else self.everyone
         held, left, awaited = self.held, self.left - 1, self.awaited + 1
+        if self.design.context:
+            check_contexts(self.contexts, (self.lanes, self.design.context))
         if due.size:
             chosen, widths = self._decide_anew(due, current)
             if due.size == self.lanes:
@@ -99,19 +126,47 @@ class ThompsonRule(RidgeRule):
                 held = held.copy()
                 held[due] = chosen
             awaited[due] = 1
-            # A set that is not the policy's is not saved with it, so nothing is held there.
-            left[due] = self.recipe.steps(self.posterior.counts[due], widths) - 1 if is_own else 0
+            # A set that is not the policy's is not saved with it, and a context is seen but once.
+            may_hold = is_own and not self.design.context
+            steps = self.recipe.steps(self.posterior.counts[due], widths)
+            left[due] = steps - 1 if may_hold else 0
         if not is_same:
             self.offered = np.tile(current.available, (self.lanes, 1))
         self.held, self.left, self.awaited = held, left, awaited
+        self.aged += 1
         return held
+
+    def play_many(
+        self, current: ActionSet, count: int, context: FloatArray | None = None
+    ) -> list[Played]:
+        """Return choices of the only lane, each of which knows of the others but no reward."""
+        self.contexts = None if context is None else context[None]
+        before = self.posterior
+        plays = []
+        with self._undone_on_error(_RENEWED):
+            try:
+                self.posterior = known = before.copy()
+                self._take_in(self.everyone)
+                self.posterior = known.copy()
+                sigma = self._level(known, slice(None))
+                for _ in range(count):
+                    action, _ = self.decide(self.everyone, current, sigma)
+                    plays.append(Played.of(action[0], EXPLOIT, context))
+                    self.posterior.imagine(self.design.columns(action, self.contexts))
+            except BaseException:
+                self.posterior = before
+                raise
+        self.posterior = known
+        self.left[:] = self.awaited[:] = 0
+        self.aged += count
+        self.pulls = np.full(self.lanes, EXPLOIT)
+        return plays
 
     def _decide_anew(self, due: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
         if self.lanes > 1:  # a simulation ends with the error
             self._take_in(due)
             return self.decide(due, current)
-        names = ("told", "mean", "spread")
-        with self._undone_on_error(names):
+        with self._undone_on_error(_RENEWED):
             before = self.posterior.copy()
             try:
                 self._take_in(due)
@@ -127,50 +182,76 @@ class ThompsonRule(RidgeRule):
         or of none, it would take theta for as little. The estimate counts what the prior does not
         explain, and comes down to sigma with the data.
         """
-        return self._level(self.known.noise_scale(lanes))
+        return self._level(self.known, lanes)
 
-    def _level(self, estimate: FloatArray) -> FloatArray:
+    def _level(self, model: RidgeLanes, lanes: Any) -> FloatArray:
+        level = model.noise_scale(lanes)
+        if self.recipe.evidence:
+            young = (model.counts[lanes] < _YOUNG) & (self.renewal[lanes] > 0)
+            level = np.where(young, self.sigma_young[lanes], level)
         if not isinstance(self.sigma, str):
-            estimate = np.maximum(estimate, self.sigma)
-        estimate[estimate <= 0] = 1.0
-        return estimate
+            level = np.maximum(level, self.sigma)
+        level[level <= 0] = 1.0
+        return level
 
     # ------------------------------------------------------------------ rewards
 
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
+        contexts, ages = self._circumstances
+        if self.design.centre is not None:
+            rewards = rewards - np.einsum("nd,d->n", actions, self.design.centre)
+        weights = np.ones(rewards.size) if ages is None else self.recipe.weights(ages)
         awaited = self.awaited[lanes]
-        own = awaited > 0
+        own = (awaited > 0) & (not self.design.context)
         if actions is not self.held:
             own &= (actions == self.held[lanes]).all(axis=1)
         if own.all():
             self.awaited[lanes] = awaited - 1
-            self._set_aside(rewards, lanes)
+            self._set_aside(rewards, weights, lanes)
             return
         # Rewards that are none of the held action's end its hold.
         self.awaited[lanes] = awaited - own
         self.left[lanes] *= own
         if own.any():
-            self._set_aside(rewards[own], lanes[own])
-        super()._learn(actions[~own], rewards[~own], pulls, lanes[~own])
+            self._set_aside(rewards[own], weights[own], lanes[own])
+        other = ~own
+        columns = self.design.columns(actions[other], None if contexts is None else contexts[other])
+        self.posterior.add(columns, rewards[other], lanes[other], weights[other])
 
-    def _set_aside(self, rewards: FloatArray, lanes: IntArray) -> None:
+    def _set_aside(self, rewards: FloatArray, weights: FloatArray, lanes: IntArray) -> None:
         """Count rewards of the held action, by Welford's recursion."""
-        told = self.told[lanes] + 1
+        told = self.told[lanes] + weights
         mean = self.mean[lanes]
         off = rewards - mean
-        mean += off / told
-        self.spread[lanes] += off * (rewards - mean)
+        mean += off * (weights / told)
+        self.spread[lanes] += weights * off * (rewards - mean)
         self.told[lanes], self.mean[lanes] = told, mean
 
     def _take_in(self, lanes: IntArray) -> None:
-        """Let the regression know what was set aside in these lanes."""
-        told = self.told[lanes]
+        """Let the regression know what was set aside in these lanes, and fade where it is time."""
+        asked, told = lanes, self.told[lanes]
         waiting = told > 0
         if not waiting.all():
             lanes, told = lanes[waiting], told[waiting]
         if lanes.size:
             self._add_aside(self.posterior, lanes, None if lanes.size == self.lanes else lanes)
             self.told[lanes] = self.mean[lanes] = self.spread[lanes] = 0.0
+        if self.recipe.evidence:
+            known = self.posterior.counts[asked]
+            self._learn_prior(asked[(known > 0) & (known >= self.renewal[asked])])
+        aged = asked[self.recipe.is_aged(self.aged[asked])]
+        if aged.size:
+            self.posterior.fade(aged, self.recipe.weights(self.aged[aged].astype(np.float64)))
+            self.aged[aged] = 0
+
+    def _learn_prior(self, lanes: IntArray) -> None:
+        """Learn the scale of the prior anew: at every reward first, and later when t is 5% more."""
+        if not lanes.size:
+            return
+        learned = self.posterior.learn_prior(lanes, self._unit, self.design.base)
+        self.prior_scale[lanes], self.sigma_young[lanes] = learned
+        known = self.posterior.counts[lanes]
+        self.renewal[lanes] = np.maximum(known + 1, np.ceil(1.05 * known))
 
     def _add_aside(self, posterior: RidgeLanes, lanes: IntArray, where: IntArray | None) -> None:
         columns = self.design.columns(self.held[lanes])
@@ -189,6 +270,8 @@ class ThompsonRule(RidgeRule):
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
         self._take_in(self.everyone)
+        if self.design.centre is not None:
+            rewards = rewards - np.einsum("nd,d->n", actions, self.design.centre)
         super().learn_many(actions, rewards)
         self.left[0] = 0
 
@@ -196,6 +279,12 @@ class ThompsonRule(RidgeRule):
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; what is still to be played must be an action."""
+        scale = self._read("prior_scale", state["prior_scale"], self.prior_scale)
+        if not _LEAST_SCALE <= scale <= LAMBDAS[-1]:
+            raise InvalidValueError(
+                f"state.prior_scale must lie in {_LEAST_SCALE:g}..{LAMBDAS[-1]:g}, got {scale:g}."
+            )
+        self.posterior.prior[0] = scale * self._unit
         super().restore(state, asked)
         known = float(self.posterior.counts[0] + self.told[0])
         left, longest = int(self.left[0]), self.recipe.hold * known
@@ -214,29 +303,43 @@ class ThompsonRule(RidgeRule):
 
     # ------------------------------------------------------------------ one decision
 
-    def decide(self, lanes: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
-        """Return an action of each lane, and its variance for unit noise."""
-        candidates = self.candidates(lanes, current)
-        best = candidates.rows, candidates.index.argmax(axis=1)
-        return candidates.actions[best], candidates.widths[best]
+    def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
+        """Replace a reward of the only lane by another."""
+        self._take_in(self.everyone)
+        action = played.action(self.dim)[None]
+        context = None if played.context is None else played.context[None]
+        weight = float(self.recipe.weights(np.array([float(age)]))[0])
+        offset = 0.0 if self.design.centre is None else float(action[0] @ self.design.centre)
+        column = self.design.columns(action, context)[0]
+        self.posterior.correct(column, old - offset, new - offset, weight)
+        self.left[:] = 0
 
-    def candidates(self, lanes: IntArray, current: ActionSet) -> Candidates:
+    def decide(
+        self, lanes: IntArray, current: ActionSet, sigma: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return an action of each lane, and its variance for unit noise."""
+        if sigma is None:
+            sigma = self._level(self.posterior, lanes)
+        candidates = self.candidates(lanes, current, sigma)
+        return candidates.efficient(sigma) if self.recipe.is_round else candidates.best()
+
+    def candidates(self, lanes: IntArray, current: ActionSet, sigma: FloatArray) -> Candidates:
         """Return what is proposed for these lanes."""
         everyone = lanes.size == self.lanes
         model, where = self.posterior, slice(None) if everyone else lanes
         belief = model.belief(where)
-        sigma = self._level(model.noise_scale(where, belief.variances))
+        contexts = None if self.contexts is None else self.contexts[where]
         candidates = Candidates(
             belief,
             self.design,
-            None,
+            contexts,
             partial(self.policy.best_actions, current=current),
             partial(self.recipe.bonus, sigma=sigma, rewards=model.counts[where] + 1.0),
         )
         normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
         spreads = belief.spreads(normals)
         spreads *= (self.recipe.scale * sigma)[:, None, None]
-        return climbed(candidates, spreads, self._reach(current))
+        return climbed(candidates, spreads, self._reach(current), self.recipe.climbs)
 
 
 class FlooredThompsonRule(ThompsonRule):

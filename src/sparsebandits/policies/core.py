@@ -24,7 +24,14 @@ from sparsebandits.policies.saved_state import (
     unpack,
     unpack_symmetric,
 )
-from sparsebandits.validation import FloatArray, IntArray, as_integer, as_number, read_only
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_integer,
+    as_number,
+    read_only,
+)
 
 CAPACITY = 512
 """How many coordinates are kept at most."""
@@ -390,6 +397,21 @@ class Core:
         entries = played.values[:, None] * given
         places = np.concatenate([np.arange(whole.base), columns.ravel()])
         return places, np.concatenate([given[: whole.base], entries.ravel()])
+
+    def deviations(self, model: CoreRidge) -> FloatArray:
+        """Return the deviations of the slots for unit noise, (slots,)."""
+        variances = np.diagonal(model.covariance)[self._whole.base :: self._whole.width]
+        return np.asarray(np.sqrt(variances))
+
+    def supports_drawn(self, model: CoreRidge, sigma: float, draws: int) -> BoolArray | None:
+        """Return which slots the best actions use for the estimate and for draws, as a lane does."""
+        if not self.ids.size or model.counts < model.size:
+            return None
+        rng = np.random.default_rng(int(model.counts))
+        spreads = rng.standard_normal((draws, model.size)) @ np.linalg.cholesky(model.covariance).T
+        parameters = np.vstack([model.theta, model.theta + sigma * spreads])
+        section = self.section(self.policy.action_set)
+        return self.best(section, self.design.thetas(parameters)) != 0
 
     # ------------------------------------------------------------------ saved
 

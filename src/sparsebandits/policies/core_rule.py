@@ -14,8 +14,9 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import relative_prior
+from sparsebandits.policies.ridge_rule import baseline_note, relative_prior
 from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import FloatArray, IntArray
 
 
@@ -100,29 +101,35 @@ class CoreRule(Rule):
         core, certificate = self.cores[0], super().certificate(horizon, draws)
         assert isinstance(certificate, PosteriorCertificate)  # no gap test
         model, sigma = core.believed(), certificate.sigma
-        section, count = core.section(self.action_set) if core.ids.size else None, int(model.counts)
-        probability, deviation = np.nan, np.sqrt(sigma**2 / self._priors(core))
-        if section is not None:
-            base, width = core.design.base, core.design.width
-            variances = np.diagonal(model.covariance)[base::width]
-            deviation[core.ids] = sigma * np.sqrt(variances)
-            if count >= model.size:
-                normals = np.random.default_rng(count).standard_normal((draws, model.size))
-                spreads = normals @ np.linalg.cholesky(model.covariance).T
-                parameters = np.vstack([model.theta, model.theta + sigma * spreads])
-                actions = core.best(section, core.design.thetas(parameters))
-                probability = float(((actions[1:] != 0) == (actions[0] != 0)).all(axis=1).mean())
+        deviation = sigma / np.sqrt(relative_prior(self.action_set, core.recipe.ridge))
+        deviation[core.ids] = sigma * core.deviations(model)
+        used = core.supports_drawn(model, sigma, draws)
+        probability = np.nan if used is None else float((used[1:] == used[0]).all(axis=1).mean())
         return replace(
             certificate,
-            cycle=count + 1,
-            replications=count,
+            cycle=int(model.counts) + 1,
+            replications=int(model.counts),
             deviation=deviation,
             probability=probability,
             draws=draws if np.isfinite(probability) else 0,
         )
 
-    def _priors(self, core: Core) -> FloatArray:
-        return relative_prior(self.action_set, core.recipe.ridge)
+    def summary(self, draws: int) -> Summary:
+        """Return what is known of the coordinates that the only lane has looked at."""
+        core = self.cores[0]
+        model = core.believed()
+        sigma = core.level(model)
+        used = core.supports_drawn(model, sigma, draws)
+        return Summary(
+            indices=core.ids,
+            names=self.names_of(core.ids),
+            estimate=np.array(core.design.thetas(model.theta)),
+            deviation=sigma * core.deviations(model),
+            inclusion=np.full(core.ids.size, np.nan) if used is None else used[1:].mean(axis=0),
+            rewards=round(model.counts),
+            sigma=sigma,
+            note=baseline_note(model.anchor + model.theta[0]) if core.design.base else "",
+        )
 
     # ------------------------------------------------------------------ saved
 

@@ -12,7 +12,8 @@ from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.rule import Rule
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.policies.summary import Summary
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _CONTRADICTION = 1e-6
 """How far a saved estimate may be from its own equations, relative to their size."""
@@ -132,15 +133,10 @@ class RidgeRule(Rule):
     def certificate(self, horizon: int | None, draws: int) -> PosteriorCertificate:
         """Describe the posterior behind the next decision, by draws that depend on the data."""
         certificate, model = super().certificate(horizon, draws), self.known
-        theta, sigma, count = model.theta_hat[0], certificate.sigma, int(model.counts[0])
         assert isinstance(certificate, PosteriorCertificate)  # no gap test
-        probability = np.nan
-        # With fewer rewards than coordinates the draws would show the prior.
-        if count >= self.design.size and sigma > 0:
-            normals = np.random.default_rng(count).standard_normal((draws, theta.size))
-            parameters = np.vstack([theta, theta + sigma * (normals @ model.root[0].T)])
-            actions = self.oracle.actions(self.design.thetas(parameters), self.action_set)
-            probability = float(((actions[1:] != 0) == (actions[0] != 0)).all(axis=1).mean())
+        sigma, count = certificate.sigma, int(model.counts[0])
+        used = self._supports_drawn(model, sigma, draws)
+        probability = np.nan if used is None else float((used[1:] == used[0]).all(axis=1).mean())
         return replace(
             certificate,
             cycle=count + 1,
@@ -150,6 +146,40 @@ class RidgeRule(Rule):
             draws=draws if np.isfinite(probability) else 0,
         )
 
+    def summary(self, draws: int) -> Summary:
+        """Return what is known of each coordinate in the only lane."""
+        model, sigma = self.known, float(self.noise_scale()[0])
+        used = self._supports_drawn(model, sigma, draws)
+        places = np.arange(self.dim)
+        return Summary(
+            indices=places,
+            names=self.names_of(places),
+            estimate=self.design.thetas(model.theta_hat[0]).copy(),
+            deviation=sigma * self._deviations(model),
+            inclusion=np.full(self.dim, np.nan) if used is None else used[1:].mean(axis=0),
+            rewards=round(float(model.counts[0])),
+            sigma=sigma if sigma > 0 else np.nan,
+            note=baseline_note(model.anchor[0] + model.theta_hat[0, 0]) if self.design.base else "",
+        )
+
+    def _supports_drawn(self, model: RidgeLanes, sigma: float, draws: int) -> BoolArray | None:
+        """Return what the best actions use for the estimate and for draws from the posterior.
+
+        (1 + draws, dim) for the only lane; None with fewer rewards than columns, when the draws
+        would show the prior.
+        """
+        theta, count = model.theta_hat[0], int(model.counts[0])
+        if count < self.design.size or not sigma > 0:
+            return None
+        normals = np.random.default_rng(count).standard_normal((draws, theta.size))
+        parameters = np.vstack([theta, theta + sigma * (normals @ model.root[0].T)])
+        return self.oracle.actions(self.design.thetas(parameters), self.action_set) != 0
+
     def _deviations(self, model: RidgeLanes) -> FloatArray:
         """Return the deviations of the coordinates of the only lane for unit noise, (dim,)."""
         return model.deviations()[0, self.design.base :: self.design.width]
+
+
+def baseline_note(baseline: float) -> str:
+    """Say what is earned without any action."""
+    return f"baseline {baseline:.3g}"

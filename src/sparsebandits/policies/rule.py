@@ -23,6 +23,7 @@ from sparsebandits.policies.saved_state import (
     unpack,
     unpack_symmetric,
 )
+from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import LARGEST_REWARD, BoolArray, FloatArray, IntArray, describe
 
 Answer = TypeVar("Answer")
@@ -256,6 +257,26 @@ class Rule(ABC):
             theta_hat=theta,
             best_support=None if best is None else best.support,
         )
+
+    def summary(self, draws: int) -> Summary:
+        """Return what is known of each coordinate in the only lane."""
+        theta = self.estimate
+        unknown = np.full(self.dim, np.nan)
+        certificate = self.certificate(None, 1)
+        return Summary(
+            indices=np.arange(self.dim),
+            names=self.names_of(np.arange(self.dim)),
+            estimate=unknown if theta is None else theta[0].copy(),
+            deviation=unknown,
+            inclusion=unknown,
+            rewards=certificate.replications,
+            sigma=certificate.sigma,
+        )
+
+    def names_of(self, indices: IntArray) -> tuple[str, ...]:
+        """Return the names of coordinates, or their numbers as text."""
+        names = self.action_set.names
+        return tuple(str(i) if names is None else names[i] for i in indices.tolist())
 
     # ------------------------------------------------------------------ one lane, saved
 

@@ -319,6 +319,19 @@ def _no_support(support: object, dim: int) -> InvalidTypeError:
     )
 
 
+def as_places(name: str, value: Any, dim: int) -> IntArray:
+    """Return distinct indices in 0..dim-1 in the order given, at least one; cheap for a few."""
+    places = as_integers(name, list(value) if isinstance(value, Iterable) else value, minimum=0)
+    if places.ndim != 1 or places.size == 0 or places.max() >= dim:
+        raise InvalidValueError(
+            f"{name} must be a flat, non-empty list of indices in 0..{dim - 1}, "
+            f"got {describe(value)}."
+        )
+    if np.unique(places).size != places.size:
+        raise InvalidValueError(f"{name} must be distinct, got {describe(value)}.")
+    return places
+
+
 def as_availability(available: Support, dim: int) -> BoolArray:
     """Return the boolean mask of available coordinates; an empty one is refused."""
     if available is None:

@@ -3,7 +3,7 @@
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from sparsebandits.action_sets.forms import Form
 from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
 from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.descriptions import Described, as_fields
-from sparsebandits.errors import InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -21,10 +21,12 @@ from sparsebandits.validation import (
     as_availability,
     as_integer,
     as_number,
+    as_places,
     as_rows,
     as_sparsity,
     as_support,
     as_theta,
+    describe,
     read_only,
 )
 
@@ -273,6 +275,41 @@ class ActionSet(Described):
         twin.available = read_only(mask)
         twin._cache = {}
         return twin
+
+    def section(self, indices: Iterable[int]) -> "ActionSet":
+        """Return the slice of X in which all other coordinates are 0, as a set in R^k.
+
+        Coordinate j of the section is coordinate ``indices[j]`` of X: the order given is kept.
+        What is not available in X is not available in the section. For a few coordinates of very
+        many, it costs what those few cost.
+
+        Parameters
+        ----------
+        indices : k distinct indices
+            At least one of them available.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.Box([0, -1, 0, 0], [1, 2, 3, 4]).section([3, 1]).best_response([1.0, -1.0])
+        array([ 4., -1.])
+        """
+        places = as_places("indices", indices, self.dim)
+        section = self._section(places)
+        kept = self.available[places]
+        if not kept.any():
+            raise InvalidValueError(
+                f"A section needs an available coordinate, got {describe(places.tolist())}, none "
+                "of which is available: the only action would be 0."
+            )
+        return section if kept.all() else section.restrict(kept)
+
+    def _section(self, places: IntArray) -> "ActionSet":
+        """Build the unrestricted section: of the same kind, without work for the other places."""
+        raise CompositionError(
+            f"{type(self).__name__} has no sections: give the class a method `_section(places)` "
+            "that returns the set of those coordinates in which the others are 0."
+        )
 
     # ------------------------------------------------------------------ identity
 

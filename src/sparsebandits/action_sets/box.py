@@ -88,6 +88,9 @@ class Box(ActionSet):
         slack = tolerance * self._reach.max()
         return np.asarray(((x >= self.lower - slack) & (x <= self.upper + slack)).all(axis=-1))
 
+    def _section(self, places: IntArray) -> "Box":
+        return Box(self.lower[places], self.upper[places])
+
     def _parameters(self) -> dict[str, Any]:
         return {"lower": self.lower.tolist(), "upper": self.upper.tolist()}
 

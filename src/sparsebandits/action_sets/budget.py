@@ -91,6 +91,9 @@ class Budget(ActionSet):
         inside = ((x >= -slack) & (x <= self.upper + slack)).all(axis=-1)
         return np.asarray(inside & (x.sum(axis=-1) <= self.total * (1 + tolerance)))
 
+    def _section(self, places: IntArray) -> "Budget":
+        return Budget(self.total, self.upper[places])
+
     def _parameters(self) -> dict[str, Any]:
         return {"total": self.total, "upper": self.upper.tolist()}
 

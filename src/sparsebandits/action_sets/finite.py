@@ -71,10 +71,14 @@ class FiniteSet(ActionSet):
             response[row, used] = self._respond_shared(theta[None, row, used], support[used])[0]
         return response
 
-    def _respond_shared(self, theta: FloatArray, support: IntArray) -> FloatArray:
+    def _points_on(self, support: IntArray) -> FloatArray:
+        """Return the points that vanish elsewhere, (m, k)."""
         outside = np.ones(self.dim, dtype=np.bool_)
         outside[support] = False
-        candidates = self.points[~self._uses[:, outside].any(axis=1)][:, support]
+        return np.asarray(self.points[~self._uses[:, outside].any(axis=1)][:, support])
+
+    def _respond_shared(self, theta: FloatArray, support: IntArray) -> FloatArray:
+        candidates = self._points_on(support)
         return np.asarray(candidates[(theta @ candidates.T).argmax(axis=1)])
 
     def marginals(self, theta: FloatArray) -> Marginals:
@@ -101,6 +105,9 @@ class FiniteSet(ActionSet):
         for row, point in enumerate(x):
             inside[row] = (np.abs(self.points - point).max(axis=1) <= scale).any()
         return inside
+
+    def _section(self, places: IntArray) -> "FiniteSet":
+        return FiniteSet(self._points_on(places))
 
     def _parameters(self) -> dict[str, Any]:
         return {"points": self.points.tolist()}

@@ -119,6 +119,9 @@ class LpBall(ActionSet):
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
         return np.asarray(length(x, self.p) <= self.radius * (1 + tolerance))
 
+    def _section(self, places: IntArray) -> "LpBall":
+        return LpBall(places.size, self.p, self.radius)
+
     def _parameters(self) -> dict[str, Any]:
         p: float | str = "inf" if np.isinf(self.p) else self.p
         return {"dim": self.dim, "p": p, "radius": self.radius}

@@ -1,5 +1,6 @@
 """The polytope {x : Gx <= g}: bounded, with 0 inside, a linear program per support."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,14 @@ class Polytope(ActionSet):
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
         size = np.maximum(np.abs(x), self._program.unit) @ np.abs(self.matrix).T
         return np.asarray((x @ self.matrix.T <= self.bounds + tolerance * size).all(axis=-1))
+
+    def _section(self, places: IntArray) -> "Polytope":
+        # A slice of a bounded set is bounded: it need not be proven again.
+        section = copy.copy(self)
+        ActionSet.__init__(section, places.size)
+        section.matrix = read_only(self.matrix[:, places])
+        section._program = LinearProgram(section.matrix, self.bounds)
+        return section
 
     def _parameters(self) -> dict[str, Any]:
         return {"matrix": self.matrix.tolist(), "bounds": self.bounds.tolist()}

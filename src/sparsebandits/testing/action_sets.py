@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import CompositionError
 from sparsebandits.testing.contract import (
     ROUNDS,
     Promise,
@@ -67,8 +68,9 @@ def check_action_set(action_set: ActionSet, *, sparsity: int | None = None, seed
     as_instance("action_set", action_set, ActionSet, "an action set such as sb.LpBall(dim=4)")
     chosen = (action_set.dim + 1) // 2 if sparsity is None else sparsity
     problem = SparseProblem(action_set, as_sparsity(chosen, action_set.dim))
+    promises = _PROMISES | IDENTITY_PROMISES | ORACLE_PROMISES | _SECTION_PROMISES
     number = as_integer("seed", seed, minimum=0)
-    examine(problem, _PROMISES | IDENTITY_PROMISES | ORACLE_PROMISES, number)
+    examine(problem, promises, number)
 
 
 def _bounds(exam: SetExam) -> None:
@@ -193,6 +195,39 @@ def _restriction(exam: SetExam) -> None:
     exam.refuses(lambda: X.restrict([]), "a set without coordinates")
 
 
+def _sections(exam: SetExam) -> None:
+    X = exam.part.action_set
+    usable = np.flatnonzero(X.available)
+    for theta in (draw(exam)[0] for _ in range(ROUNDS)):
+        size = int(exam.rng.integers(1, X.dim + 1))
+        places = exam.rng.permutation(X.dim)[:size]
+        if not X.available[places].any():
+            places[0] = usable[0]
+        shown = {"theta": theta, "places": places}
+        try:
+            section = X.section(places.tolist())
+        except CompositionError:
+            return  # it says that it has none
+        exam.require(isinstance(X, type(section)) and section.dim == size, "another kind", **shown)
+        same = same_bits(section.available, X.available[places])
+        exam.require(same, "what is available", **shown)
+        full = X.best_response(theta, places)
+        unit = X.norm_bound * np.linalg.norm(theta)
+        equal = close(section.value(theta[places]), theta @ full, unit)
+        exam.require(equal, "it has another value than the support", **shown)
+        action = np.zeros(X.dim)
+        action[places] = section.best_response(theta[places])
+        best = X.contains(action) and close(theta @ action, theta @ full, unit)
+        exam.require(best, "its best response is not one of the set", action=action, **shown)
+        exam.require(section.contains(full[places]), "contains", response=full, **shown)
+        reach, whole = np.array(section.axis_reach()), np.array(X.axis_reach())
+        exam.require(close(reach, whole[:, places], X.norm_bound), "axis_reach", **shown)
+        smaller = section.norm_bound <= X.sparse_norm_bound(size) * (1 + 1e-9)
+        exam.require(smaller, "its bound on the norm is larger", **shown)
+    exam.refuses(lambda: X.section([]), "a section of no coordinates")
+    exam.refuses(lambda: X.section([0, 0]), "a coordinate twice")
+
+
 def _axes(exam: SetExam) -> None:
     X = exam.part.action_set
     lower, upper = X.axis_reach()
@@ -226,4 +261,8 @@ _PROMISES: dict[str, Promise[SparseProblem]] = {
     "A restricted set leaves the rest at 0, and is otherwise the same set.": _restriction,
     "`axis_reach` is where the set ends on each axis.": _axes,
     "The unit of theta does not matter, from 1e-300 to 1e300.": _units,
+}
+
+_SECTION_PROMISES: dict[str, Promise[SparseProblem]] = {
+    "A section has the values and best responses of its support, if the set has any.": _sections,
 }

@@ -3,13 +3,14 @@
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from sparsebandits.action_sets.forms import Form
 from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
+from sparsebandits.action_sets.names import as_names, brief, has_names, place_of
 from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.descriptions import Described, as_fields
 from sparsebandits.errors import CompositionError, InvalidValueError
@@ -47,6 +48,9 @@ class ActionSet(Described):
     available : (dim,) bool array
         Coordinates that may be used; the others must stay 0. All of them unless `restrict` was
         called.
+    names : tuple of str, or None
+        One name per coordinate, where the set was built with ``names=[...]``; wherever
+        coordinates are meant, their names will do.
     whole : ActionSet
         The set of which `restrict` made this one; itself if it did not.
     """
@@ -59,8 +63,9 @@ class ActionSet(Described):
     is_strongly_convex: bool = False
     """Whether X is an intersection of balls of one radius, as `prop:lipschitz_h` needs."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, names: Sequence[str] | None = None) -> None:
         self.dim = as_integer("dim", dim, minimum=1)
+        self.names = as_names(names, self.dim)
         self.available: BoolArray = read_only(np.ones(self.dim, dtype=np.bool_))
         self.whole: ActionSet = self
         self._cache: dict[Any, Any] = {}
@@ -153,6 +158,28 @@ class ActionSet(Described):
 
     # ------------------------------------------------------------------ the public surface
 
+    def index(self, coordinate: int | str) -> int:
+        """Return the index of a coordinate, given by its name or its index.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.LpBall(dim=2, names=["tv", "radio"]).index("radio")
+        1
+        """
+        return place_of(coordinate, self._places, self.dim)
+
+    @property
+    def _places(self) -> dict[str, int]:
+        """The index of every name."""
+        return self.remember("places", lambda: {n: i for i, n in enumerate(self.names or ())})
+
+    def _unnamed(self, coordinates: Support) -> Support:
+        """Return indices for names; what has no names in it is returned as it is."""
+        if not has_names(coordinates) or coordinates is None:
+            return coordinates
+        return [self.index(coordinate) for coordinate in coordinates]
+
     @property
     def norm_bound(self) -> float:
         """L_X, the largest l2 norm of an action (`prop:lipschitz_h`), or an upper bound on it."""
@@ -164,7 +191,7 @@ class ActionSet(Described):
         Parameters
         ----------
         theta : array of shape (..., dim)
-        support : indices, a boolean mask, or None for all coordinates
+        support : indices or names, a boolean mask, or None for all coordinates
 
         Returns
         -------
@@ -184,7 +211,7 @@ class ActionSet(Described):
 
     def _solve(self, theta: Any, support: Support) -> tuple[FloatArray, IntArray, FloatArray]:
         rows = as_theta(theta, self.dim).reshape(-1, self.dim)
-        indices = as_support(support, self.dim)
+        indices = as_support(self._unnamed(support), self.dim)
         if not self.is_unrestricted:
             indices = indices[self.available[indices]]
         on_support = rows[:, indices]
@@ -264,8 +291,19 @@ class ActionSet(Described):
         """Return the same set with only some coordinates usable: the rest must stay 0.
 
         Restrictions add up. An empty one is refused.
+
+        Parameters
+        ----------
+        available : indices or names, or a boolean mask
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> mix = sb.Box([0, 0, 0], [1, 2, 3], names=["tv", "radio", "print"])
+        >>> mix.restrict(["tv", "print"]).best_response([1.0, 1.0, 1.0])
+        array([1., 0., 3.])
         """
-        mask = as_availability(available, self.dim) & self.available
+        mask = as_availability(self._unnamed(available), self.dim) & self.available
         if not mask.any():
             raise InvalidValueError(
                 "No coordinate is left: this set was restricted before, and none of the "
@@ -276,7 +314,7 @@ class ActionSet(Described):
         twin._cache = {}
         return twin
 
-    def section(self, indices: Iterable[int]) -> "ActionSet":
+    def section(self, indices: Iterable[int | str]) -> "ActionSet":
         """Return the slice of X in which all other coordinates are 0, as a set in R^k.
 
         Coordinate j of the section is coordinate ``indices[j]`` of X: the order given is kept.
@@ -285,7 +323,7 @@ class ActionSet(Described):
 
         Parameters
         ----------
-        indices : k distinct indices
+        indices : k distinct indices or names
             At least one of them available.
 
         Examples
@@ -294,8 +332,10 @@ class ActionSet(Described):
         >>> sb.Box([0, -1, 0, 0], [1, 2, 3, 4]).section([3, 1]).best_response([1.0, -1.0])
         array([ 4., -1.])
         """
-        places = as_places("indices", indices, self.dim)
+        places = as_places("indices", self._unnamed(indices), self.dim)
         section = self._section(places)
+        if self.names is not None:
+            section.names = tuple(self.names[place] for place in places)
         kept = self.available[places]
         if not kept.any():
             raise InvalidValueError(
@@ -338,13 +378,17 @@ class ActionSet(Described):
         LpBall(dim=3, p=inf, radius=1)
         """
         fields = as_fields(cls.noun, data)
-        available = fields.pop("available", None)
+        available, names = fields.pop("available", None), fields.pop("names", None)
         built = super().from_dict(fields)
+        # Not by the constructor: that of a set outside this package need not take names.
+        built.names = as_names(names, built.dim)
         return built if available is None else built.restrict(available)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe description; `from_dict` reads it back."""
         data: dict[str, Any] = {"kind": self.kind, **self._parameters()}
+        if self.names is not None:
+            data["names"] = list(self.names)
         if not self.is_unrestricted:
             data["available"] = [int(i) for i in np.flatnonzero(self.available)]
         return data
@@ -358,7 +402,7 @@ class ActionSet(Described):
         return hash((self.kind, self.dim, self.available.tobytes()))
 
     def __repr__(self) -> str:
-        text = f"{type(self).__name__}({self._summary()})"
+        text = f"{type(self).__name__}({self._summary()}{brief(self.names)})"
         if self.is_unrestricted:
             return text
         return f"{text}.restrict({int(self.available.sum())} of {self.dim} available)"

@@ -1,5 +1,6 @@
 """The budget set {0 <= x <= upper, sum x <= total}: airtime, spend, portfolio weights."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ class Budget(ActionSet):
         What may be spent in all; positive.
     upper : array of shape (dim,)
         What may be spent on each coordinate; non-negative.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -44,9 +47,9 @@ class Budget(ActionSet):
 
     kind = "budget"
 
-    def __init__(self, total: float, upper: Any) -> None:
+    def __init__(self, total: float, upper: Any, *, names: Sequence[str] | None = None) -> None:
         self.upper = as_array("upper", upper, ndim=1)
-        super().__init__(self.upper.size)
+        super().__init__(self.upper.size, names)
         self.total = as_number("total", total, positive=True)
         negative = np.flatnonzero(self.upper < 0)
         if negative.size:

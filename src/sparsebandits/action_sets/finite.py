@@ -1,5 +1,6 @@
 """A finite list of actions: compact, and not convex."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ class FiniteSet(ActionSet):
     ----------
     points : array of shape (n_points, dim)
         Distinct points are kept in the order given; the first of equals wins a tie.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -41,9 +44,9 @@ class FiniteSet(ActionSet):
     kind = "finite-set"
     is_convex = False
 
-    def __init__(self, points: Any) -> None:
+    def __init__(self, points: Any, *, names: Sequence[str] | None = None) -> None:
         self.points = as_array("points", points, ndim=2)
-        super().__init__(self.points.shape[1])
+        super().__init__(self.points.shape[1], names)
         if (self.points != 0).any(axis=1).all():
             raise InvalidValueError(
                 f"points must contain 0, the action that uses nothing; got {self.points.shape[0]} "

@@ -1,6 +1,7 @@
 """The polytope {x : Gx <= g}: bounded, with 0 inside, a linear program per support."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ class Polytope(ActionSet):
         G.
     bounds : array of shape (n_constraints,)
         g, non-negative because 0 must be inside.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -46,10 +49,10 @@ class Polytope(ActionSet):
 
     kind = "polytope"
 
-    def __init__(self, matrix: Any, bounds: Any) -> None:
+    def __init__(self, matrix: Any, bounds: Any, *, names: Sequence[str] | None = None) -> None:
         self.matrix = as_array("matrix", matrix, ndim=2)
         self.bounds = as_array("bounds", bounds, ndim=1)
-        super().__init__(self.matrix.shape[1])
+        super().__init__(self.matrix.shape[1], names)
         if self.bounds.size != self.matrix.shape[0]:
             raise InvalidValueError(
                 f"matrix and bounds must have one row per constraint, got {self.matrix.shape[0]} "

@@ -29,6 +29,11 @@ def _finite(rng: np.random.Generator, dim: int) -> sb.FiniteSet:
     return sb.FiniteSet(np.vstack([points, np.eye(dim), np.zeros((1, dim))]))
 
 
+def _dosed_budget(rng: np.random.Generator, dim: int, *, spend_all: bool = False) -> sb.Budget:
+    upper = rng.uniform(0.3, 1.0, dim) + (dim < 3)
+    return sb.Budget(0.9, upper, np.minimum(upper, 0.9) * rng.uniform(0, 0.8, dim), spend_all)
+
+
 EXAMPLES: dict[str, list[Factory]] = {
     "lp-ball": [
         lambda _, dim: sb.LpBall(dim, p=2.0),
@@ -45,7 +50,12 @@ EXAMPLES: dict[str, list[Factory]] = {
         lambda _, dim: sb.Box(np.zeros(dim), np.ones(dim)),
         lambda rng, dim: sb.Box(-rng.uniform(0, 2, dim), rng.uniform(0, 2, dim)),
     ],
-    "budget": [lambda rng, dim: sb.Budget(rng.uniform(0.5, 2.0), rng.uniform(0.1, 1.0, dim))],
+    "budget": [
+        lambda rng, dim: sb.Budget(rng.uniform(0.5, 2.0), rng.uniform(0.1, 1.0, dim)),
+        _dosed_budget,
+        lambda rng, dim: sb.Budget(0.8, rng.uniform(0.3, 1.0, dim) + (dim < 3), spend_all=True),
+        lambda rng, dim: _dosed_budget(rng, dim, spend_all=True),
+    ],
     "polytope": [_polytope],
     "finite-set": [_finite],
 }

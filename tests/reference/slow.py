@@ -31,9 +31,35 @@ def _program(matrix: FloatArray, bounds: FloatArray, theta: FloatArray) -> float
     return -float(answer.fun)
 
 
+def slow_value_all_on(action_set: sb.Budget, theta: FloatArray, support: Iterable[int]) -> float:
+    """The best value with all of these on, each with its least dose; minus infinity if none is."""
+    on = list(support)
+    budget = action_set
+    doses = np.zeros(len(on)) if budget.min_dose is None else budget.min_dose[on]
+    total = np.array([budget.total])
+    if not on:
+        return -np.inf if budget.spend_all else 0.0
+    everything = np.ones((1, len(on)))
+    sides = (
+        {"A_eq": everything, "b_eq": total}
+        if budget.spend_all
+        else {"A_ub": everything, "b_ub": total}
+    )
+    answer = linprog(-theta[on], **sides, bounds=np.column_stack([doses, budget.upper[on]]))
+    return -float(answer.fun) if answer.status == 0 else -np.inf
+
+
 def slow_value(action_set: sb.ActionSet, theta: FloatArray, support: Iterable[int]) -> float:
     """h(S; theta), by the definition of each set with everything off S cut away."""
     chosen = [i for i in support if action_set.available[i]]
+    if isinstance(action_set, sb.Budget) and (
+        action_set.spend_all or action_set.min_dose is not None
+    ):
+        return max(
+            slow_value_all_on(action_set, theta, on)
+            for size in range(len(chosen) + 1)
+            for on in itertools.combinations(chosen, size)
+        )
     if not chosen:
         return 0.0
     part = theta[chosen]

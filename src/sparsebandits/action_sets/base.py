@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from sparsebandits.action_sets.choices import IN, Choice, Rules
 from sparsebandits.action_sets.forms import Form
 from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
 from sparsebandits.action_sets.names import as_names, brief, has_names, place_of
@@ -35,7 +36,10 @@ Kept = TypeVar("Kept")
 
 
 class ActionSet(Described):
-    """A compact set X of actions in R^d that contains 0.
+    """A compact set X of actions in R^d.
+
+    Most contain 0. On one that does not (``contains_zero`` is false), a support may have no action
+    at all: its value is minus infinity, and it has no best response.
 
     A new set is a subclass with the hooks `_respond`, `sparse_norm_bound`, `axis_reach`,
     `_contains`, `_parameters` and `_summary`, plus a line in the table
@@ -60,6 +64,9 @@ class ActionSet(Described):
     is_convex: bool = True
     """Whether X contains what lies between two of its actions."""
 
+    contains_zero: bool = True
+    """Whether the action that uses nothing is in X. Where it is not, some supports have none."""
+
     is_strongly_convex: bool = False
     """Whether X is an intersection of balls of one radius, as `prop:lipschitz_h` needs."""
 
@@ -78,7 +85,8 @@ class ActionSet(Described):
 
         `theta` is (n, k), already gathered. `indices` is (k,) when all rows share one support, or
         (n, k) with -1 (and theta 0) as padding; the answer to one row must then not depend, even in
-        its last bit, on the rows beside it. Returns the (n, k) entries of the maximiser.
+        its last bit, on the rows beside it. Returns the (n, k) entries of the maximiser, nan in the
+        rows whose support has no action.
         """
 
     @abstractmethod
@@ -105,6 +113,37 @@ class ActionSet(Described):
         """Return what a person wants to see between the parentheses of the repr."""
 
     # ------------------------------------------------------------------ what a set may offer
+
+    def _respond_all_on(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        """Answer `_respond` with all of the coordinates on: none below its least dose."""
+        return self._respond(theta, indices)
+
+    def support_for(self, theta: FloatArray, choice: Choice) -> BoolArray | None:
+        """Return a support, (dim,), that the rules allow and that has an action; None if none has.
+
+        One that suits theta, (dim,), if not the best. Where 0 is an action, any that is allowed has
+        one.
+        """
+        state = choice.start(self.available[None])
+        on = (choice.select(np.abs(theta)[None], state) | (state == IN))[0]
+        nothing = np.zeros(self.dim, dtype=np.bool_)
+        return on if choice.allows(on[None])[0] else choice.complete(nothing, self.available)
+
+    def _why_empty(self) -> str:
+        """Say why a support may have no action."""
+        return "the rules contradict each other"
+
+    def refuse_empty(self, sparsity: int, rules: Rules | None = None) -> None:
+        """Refuse to go on with a set that has no action of at most H non-zeros under the rules."""
+        if self.contains_zero and rules is None:
+            return
+        choice = Choice(self.dim, sparsity) if rules is None else rules.choice(self.names, self.dim)
+        if self.support_for(np.zeros(self.dim), choice) is not None:
+            return
+        what = f"at most {sparsity} non-zeros" if rules is None else f"a support of {rules!r}"
+        raise InvalidValueError(
+            f"{self!r} has no action with {what}: {self._why_empty()}. Relax the set or the rules."
+        )
 
     @property
     def sorting(self) -> Sorting | None:
@@ -197,14 +236,29 @@ class ActionSet(Described):
         -------
         float, or an array of shape (...)
         """
-        parameters, _, on_support = self._solve(theta, support)
-        values = (parameters * on_support).sum(axis=-1)
+        parameters, indices, on_support = self._solve(theta, support)
+        values = self._worth(parameters, on_support, np.full(parameters.shape[0], indices.size > 0))
         shape = np.shape(theta)[:-1]
         return values.reshape(shape) if shape else float(values[0])
+
+    def _worth(self, theta: FloatArray, entries: FloatArray, on: BoolArray) -> FloatArray:
+        """Return theta·x of each row, (n,): minus infinity where its support has no action.
+
+        `on` says whether a row has a support at all.
+        """
+        values = np.asarray((theta * entries).sum(axis=-1))
+        if self.contains_zero:
+            return values
+        return np.where(on & ~np.isnan(values), values, -np.inf)
 
     def best_response(self, theta: Any, support: Support = None) -> FloatArray:
         """x*(S; theta), an action supported on S that attains h(S; theta); (..., dim)."""
         parameters, indices, on_support = self._solve(theta, support)
+        if not self.contains_zero and (indices.size == 0 or np.isnan(on_support).any()):
+            raise InvalidValueError(
+                f"{self!r} has no action on the support {describe(indices.tolist())}: "
+                f"{self._why_empty()}. Allow more coordinates."
+            )
         actions = np.zeros((parameters.shape[0], self.dim))
         actions[:, indices] = on_support
         return actions.reshape(np.shape(theta))
@@ -219,14 +273,20 @@ class ActionSet(Described):
             return on_support, indices, np.zeros_like(on_support)
         return on_support, indices, self._respond(on_support, indices)
 
-    def respond_on(self, theta: FloatArray, indices: IntArray) -> tuple[FloatArray, FloatArray]:
+    def respond_on(
+        self, theta: FloatArray, indices: IntArray, *, all_on: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Best responses where every row has its own support: the simulator's path, unchecked.
+
+        Where a support has no action, the action is nan on it and the value minus infinity.
 
         Parameters
         ----------
         theta : (n, dim)
         indices : (n, k)
             Available coordinates, padded with -1.
+        all_on : bool
+            Whether all of them must be on, each with its least dose.
 
         Returns
         -------
@@ -236,17 +296,19 @@ class ActionSet(Described):
         padding = indices < 0
         rows = np.arange(theta.shape[0])[:, None]
         on_support = np.where(padding, 0.0, theta[rows, indices])
-        chosen = self._respond(on_support, indices)
+        chosen = (self._respond_all_on if all_on else self._respond)(on_support, indices)
         # Padding lands in one column more than there are coordinates, and is cut off with it.
         actions = np.zeros((theta.shape[0], self.dim + 1))
         actions[rows, indices] = chosen
-        return actions[:, : self.dim], np.asarray((on_support * chosen).sum(axis=-1))
+        values = self._worth(on_support, chosen, ~padding.all(axis=-1))
+        return actions[:, : self.dim], values
 
     def unconstrained_values(self, theta: FloatArray) -> FloatArray:
         """Return the values without a sparsity constraint for rows of theta, (n,), unchecked."""
         usable = np.flatnonzero(self.available)
         on_support = theta[:, usable]
-        return np.asarray((on_support * self._respond(on_support, usable)).sum(axis=-1))
+        entries = self._respond(on_support, usable)
+        return self._worth(on_support, entries, np.ones(theta.shape[0], dtype=np.bool_))
 
     def contains(self, x: Any, *, tolerance: float = 1e-9) -> Any:
         """Whether x, of shape (..., dim), is in X up to a relative `tolerance`."""
@@ -269,13 +331,28 @@ class ActionSet(Described):
         """Draw a random available action with at most `sparsity` non-zeros.
 
         A random support, a random direction, the best response to it, shrunk towards 0 by a random
-        factor (X is convex and contains 0); every relatively open part of X can be reached.
+        factor where X is convex and contains 0; every relatively open part of X can be reached.
+        Elsewhere a random mixture of the best responses to a few directions, with the same
+        coordinates on: what lies between those is in X.
         """
         sparsity = as_sparsity(sparsity, self.dim)
         usable = np.flatnonzero(self.available)
         support = rng.choice(usable, size=min(sparsity, usable.size), replace=False)
-        extreme = self.best_response(rng.standard_normal(self.dim), support)
-        return np.asarray(extreme * rng.uniform() ** (1.0 / support.size))
+        direction = rng.standard_normal(self.dim)
+        if self.is_convex and self.contains_zero:
+            extreme = self.best_response(direction, support)
+            return np.asarray(extreme * rng.uniform() ** (1.0 / support.size))
+        action, value = self.respond_on(direction[None], support[None])
+        chosen: BoolArray | None = action[0] != 0
+        if value[0] == -np.inf:
+            self.refuse_empty(sparsity)
+            chosen = self.support_for(direction, Choice(self.dim, sparsity))
+        on = np.flatnonzero(chosen)
+        if not on.size:
+            return np.zeros(self.dim)
+        directions = rng.standard_normal((on.size + 1, self.dim))
+        ends, _ = self.respond_on(directions, np.tile(on, (on.size + 1, 1)), all_on=True)
+        return np.asarray(rng.dirichlet(np.ones(on.size + 1)) @ ends)
 
     def _active(self, sparsity: int | None) -> int:
         """Return how many coordinates an H-sparse action can use; all that there are for None."""
@@ -312,6 +389,7 @@ class ActionSet(Described):
         twin = copy.copy(self)
         twin.available = read_only(mask)
         twin._cache = {}
+        twin.refuse_empty(self.dim)
         return twin
 
     def section(self, indices: Iterable[int | str]) -> "ActionSet":

@@ -18,10 +18,15 @@ class QuadraticForm:
 
 @dataclass(frozen=True, eq=False)
 class Spending:
-    """{x : 0 <= x <= upper, sum x <= total}; `upper`, (dim,), is 0 where x must stay 0."""
+    """{x : x_i is 0 or doses_i <= x_i <= upper_i, sum x <= total}, or with all of it spent.
+
+    `upper` and `doses`, (dim,), are 0 where x must stay 0.
+    """
 
     total: float
     upper: FloatArray
+    doses: FloatArray | None = None
+    spend_all: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Inequalities, Points, QuadraticForm, Spending
+from sparsebandits.action_sets.choices import Choice
+from sparsebandits.action_sets.knapsack import Purse, best_spend
 from sparsebandits.errors import CompositionError
-from sparsebandits.oracles.knapsack import best_spend
 from sparsebandits.oracles.mixed_integer import sparse_mixed_integer
 from sparsebandits.oracles.solution import BatchSolution, BestSupport
 from sparsebandits.oracles.subset_table import best_subsets, tabulate
@@ -230,18 +231,20 @@ def _spending(
 ) -> list[BestSupport]:
     # Half of the time is for the runners-up.
     seconds = math.inf if time_limit is None else theta.shape[0] * time_limit / (1 + runner_up)
-    best = best_spend(theta, form.upper, form.total, sparsity, seconds=seconds)
+    choice = Choice(theta.shape[1], sparsity)
+    purse = Purse(form.total, np.broadcast_to(form.upper, theta.shape))
+    best = best_spend(theta, purse, choice, seconds=seconds)
     runners = np.full(theta.shape[0], math.nan)
     if runner_up:
         # A support that does not contain the best one lacks one of its coordinates.
-        rows, lacking = np.nonzero(best.supports & best.proven[:, None])
-        others = theta[rows]
-        others[np.arange(rows.size), lacking] = 0.0
-        second = best_spend(others, form.upper, form.total, sparsity, seconds=seconds)
+        rows, lacking = np.nonzero(best.on & best.proven[:, None])
+        upper = np.tile(form.upper, (rows.size, 1))
+        upper[np.arange(rows.size), lacking] = 0.0
+        second = best_spend(theta[rows], Purse(form.total, upper), choice, seconds=seconds)
         runners[best.proven] = -math.inf
         np.maximum.at(runners, rows, second.bounds)
         runners[rows[~second.proven]] = math.nan
-    supports = [tuple(np.flatnonzero(support).tolist()) for support in best.supports]
+    supports = [tuple(np.flatnonzero(support).tolist()) for support in best.on]
     columns = (supports, best.bounds.tolist(), best.proven.tolist(), runners.tolist())
     return [BestSupport(*row) for row in zip(*columns, strict=True)]
 

@@ -135,15 +135,18 @@ class ActionSet(Described):
 
     def refuse_empty(self, sparsity: int, rules: Rules | None = None) -> None:
         """Refuse to go on with a set that has no action of at most H non-zeros under the rules."""
-        if self.contains_zero and rules is None:
-            return
-        choice = Choice(self.dim, sparsity) if rules is None else rules.choice(self.names, self.dim)
-        if self.support_for(np.zeros(self.dim), choice) is not None:
+        if (self.contains_zero and rules is None) or self.remember(
+            ("has an action", sparsity, rules), lambda: self._has_action(sparsity, rules)
+        ):
             return
         what = f"at most {sparsity} non-zeros" if rules is None else f"a support of {rules!r}"
         raise InvalidValueError(
             f"{self!r} has no action with {what}: {self._why_empty()}. Relax the set or the rules."
         )
+
+    def _has_action(self, sparsity: int, rules: Rules | None) -> bool:
+        choice = Choice(self.dim, sparsity) if rules is None else rules.choice(self.names, self.dim)
+        return self.support_for(np.zeros(self.dim), choice) is not None
 
     @property
     def sorting(self) -> Sorting | None:
@@ -193,7 +196,7 @@ class ActionSet(Described):
         """Start the marginal gains of the greedy algorithm, one row per theta of shape (n, dim)."""
         if self.sorting is not None:
             return SortedMarginals(self.sorting, theta)
-        return ResolvedMarginals(self._respond, self.available, theta)
+        return ResolvedMarginals(self._respond, self.available, theta, self.contains_zero)
 
     # ------------------------------------------------------------------ the public surface
 
@@ -300,7 +303,7 @@ class ActionSet(Described):
         # Padding lands in one column more than there are coordinates, and is cut off with it.
         actions = np.zeros((theta.shape[0], self.dim + 1))
         actions[rows, indices] = chosen
-        values = self._worth(on_support, chosen, ~padding.all(axis=-1))
+        values = self._worth(on_support, chosen, np.asarray(~padding.all(axis=-1)))
         return actions[:, : self.dim], values
 
     def unconstrained_values(self, theta: FloatArray) -> FloatArray:
@@ -347,6 +350,7 @@ class ActionSet(Described):
         if value[0] == -np.inf:
             self.refuse_empty(sparsity)
             chosen = self.support_for(direction, Choice(self.dim, sparsity))
+        assert chosen is not None
         on = np.flatnonzero(chosen)
         if not on.size:
             return np.zeros(self.dim)

@@ -146,7 +146,7 @@ class Budget(ActionSet):
     def _fill(self, theta: FloatArray, indices: IntArray, doses: FloatArray | None) -> FloatArray:
         """Spend on all of these, in the order of theta; nan where they cannot all be on."""
         caps = np.where(indices < 0, 0.0, self.upper[indices])
-        room, left = np.broadcast_to(caps, theta.shape), self.total
+        room, left = np.broadcast_to(caps, theta.shape), np.full((theta.shape[0], 1), self.total)
         if doses is not None:
             room, left = caps - doses, self.total - doses.sum(axis=-1, keepdims=True)
         order = np.argsort(-theta, axis=-1, kind="stable")
@@ -157,7 +157,7 @@ class Budget(ActionSet):
         response = np.empty_like(spent)
         np.put_along_axis(response, order, spent, axis=-1)
         if doses is None and not self.spend_all:
-            return response
+            return np.asarray(response)
         slack = _ROUNDING * self.total
         possible = np.ones(theta.shape[0], dtype=np.bool_)
         if doses is not None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import FloatArray, as_array, read_only
+from sparsebandits.validation import FloatArray, as_array, as_number, read_only
 
 
 def as_doses(min_dose: Any, upper: FloatArray) -> FloatArray | None:
@@ -21,17 +21,16 @@ def as_doses(min_dose: Any, upper: FloatArray) -> FloatArray | None:
     """
     if min_dose is None:
         return None
-    given = np.asarray(min_dose)
-    if given.ndim == 0:
-        number = as_array("min_dose", given[None], ndim=1)[0]
-        doses = np.where(upper > 0, number, 0.0)
+    if np.ndim(min_dose) == 0:
+        given = np.full(upper.shape, as_number("min_dose", min_dose))
     else:
-        doses = np.where(upper == 0, 0.0, as_array("min_dose", min_dose, ndim=1))
-    if doses.shape != upper.shape:
+        given = as_array("min_dose", min_dose, ndim=1)
+    if given.shape != upper.shape:
         raise InvalidValueError(
             f"min_dose must be a number or have one entry for each of the {upper.size} "
             f"coordinates, got shape {given.shape}."
         )
+    doses = np.where(upper > 0, given, 0.0)
     wrong = np.flatnonzero((doses < 0) | (doses > upper))
     if wrong.size:
         i = wrong[0]

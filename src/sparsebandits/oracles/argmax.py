@@ -50,7 +50,8 @@ def sparse_argmax(
     method : {"auto", "top-h", "greedy", "swap", "exact"}
         "auto" is top-h where sorting is exact; otherwise exact where that is cheap: on a finite
         set, on a budget (proven within 20,000 nodes, else ``is_exact`` is false), on a polytope
-        with at most 5,000 supports, on another set with at most 20,000; otherwise swap.
+        with at most 5,000 supports or without 0 or with least doses, on another set with at most
+        20,000; otherwise swap.
     time_limit : float, optional
         Seconds after which "exact" stops with the best found, an upper bound and
         ``is_exact=False``.
@@ -103,6 +104,7 @@ def sparse_argmax_batch(
         )
     parameters = as_theta(theta, action_set.dim)
     sparsity = as_sparsity(sparsity, action_set.dim)
+    action_set.refuse_empty(sparsity)
     if time_limit is not None:
         time_limit = as_number("time_limit", time_limit, positive=True)
     rows = parameters.reshape(-1, action_set.dim)

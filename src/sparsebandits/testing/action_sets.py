@@ -72,6 +72,7 @@ def check_action_set(action_set: ActionSet, *, sparsity: int | None = None, seed
     problem = SparseProblem(action_set, as_sparsity(chosen, action_set.dim))
     promises = _PROMISES | IDENTITY_PROMISES | ORACLE_PROMISES | _SECTION_PROMISES
     number = as_integer("seed", seed, minimum=0)
+    action_set.refuse_empty(problem.sparsity)
     examine(problem, promises, number)
 
 
@@ -284,8 +285,9 @@ def _axes(exam: SetExam) -> None:
         ends = X.best_response(axis, [k])[k], X.best_response(-axis, [k])[k]
         right = close(ends, (upper[k], lower[k]), X.norm_bound)
         exam.require(right, f"the responses on axis {k} are {ends}", lower=lower, upper=upper)
-        for end in (upper[k], lower[k]):
-            within = X.contains(end * axis) and (end == 0 or not X.contains(1.01 * end * axis))
+        for end, beyond in ((upper[k], upper[k] > 0), (lower[k], lower[k] < 0)):
+            outside = end * (1.01 if beyond else 0.99)
+            within = X.contains(end * axis) and (end == 0 or not X.contains(outside * axis))
             exam.require(within, f"contains on axis {k}", lower=lower, upper=upper)
 
 

@@ -150,3 +150,40 @@ def slow_gamma(action_set: sb.ActionSet, theta: FloatArray) -> float:
                 numerator = sum(h[base | {w}] - h[base] for w in other - base)
                 least = min(least, numerator / denominator)
     return least
+
+
+def slow_allows(rules: sb.Supports, support: Iterable[int]) -> bool:
+    """The rules, read one by one; coordinates are given by index."""
+    on = set(support)
+    blocks = [set(block) for block in rules.blocks or ()]
+    alone = on - set().union(*blocks)
+    count = len(alone) + sum(bool(on & block) for block in blocks)
+    return (
+        rules.at_least <= count <= rules.at_most
+        and all(len(on & set(members)) <= limit for members, limit in rules.groups)
+        and set(rules.always) <= on
+        and all(len(on & set(few)) <= 1 for few in rules.never_together)
+    )
+
+
+def allowed_values(
+    action_set: sb.ActionSet, theta: FloatArray, rules: sb.Supports
+) -> dict[frozenset[int], float]:
+    """The best value with exactly this on, for every support that the rules allow."""
+    usable = np.flatnonzero(action_set.available).tolist()
+    supports = itertools.chain.from_iterable(
+        itertools.combinations(usable, size) for size in range(len(usable) + 1)
+    )
+    allowed = [support for support in supports if slow_allows(rules, support)]
+    if isinstance(action_set, sb.FiniteSet):
+        return {
+            frozenset(support): max(
+                (p @ theta for p in action_set.points if tuple(np.flatnonzero(p)) == support),
+                default=-np.inf,
+            )
+            for support in allowed
+        }
+    if isinstance(action_set, sb.Budget):
+        # What can take nothing cannot be on.
+        allowed = [s for s in allowed if (np.minimum(action_set.upper, 1)[list(s)] > 0).all()]
+    return {frozenset(s): slow_value_all_on(action_set, theta, s) for s in allowed}

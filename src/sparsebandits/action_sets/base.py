@@ -304,6 +304,8 @@ class ActionSet(Described):
         actions = np.zeros((theta.shape[0], self.dim + 1))
         actions[rows, indices] = chosen
         values = self._worth(on_support, chosen, np.asarray(~padding.all(axis=-1)))
+        if all_on:
+            values = np.where(np.isnan(values), -np.inf, values)
         return actions[:, : self.dim], values
 
     def unconstrained_values(self, theta: FloatArray) -> FloatArray:

@@ -152,6 +152,12 @@ class Choice:
             allowed &= on[:, members].sum(axis=1) <= limit
         return np.asarray(allowed & on[:, list(self.always)].all(axis=1))
 
+    def movable(self, on: BoolArray) -> BoolArray:
+        """Return what of these supports, (n, dim), is not always on."""
+        moving = on.copy()
+        moving[:, list(self.always)] = False
+        return moving
+
     # ------------------------------------------------------------------ the best addition
 
     def select(self, scores: FloatArray, state: StateArray) -> BoolArray:

@@ -65,11 +65,21 @@ class FiniteSet(ActionSet):
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         if indices.ndim == 1:
-            return self._respond_shared(theta, indices)
+            return self._best_of(theta, self._points_on(indices))
+        return self._respond_each(theta, indices, all_on=False)
+
+    def _respond_all_on(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        supports = np.broadcast_to(indices, theta.shape)
+        return self._respond_each(theta, supports, all_on=True)
+
+    def _respond_each(self, theta: FloatArray, indices: IntArray, *, all_on: bool) -> FloatArray:
         response = np.zeros_like(theta)
         for row, support in enumerate(indices):
             used = support >= 0
-            response[row, used] = self._respond_shared(theta[None, row, used], support[used])[0]
+            points = self._points_on(support[used])
+            if all_on:
+                points = points[(points != 0).all(axis=1)]
+            response[row, used] = self._best_of(theta[None, row, used], points)[0]
         return response
 
     def _points_on(self, support: IntArray) -> FloatArray:
@@ -78,8 +88,8 @@ class FiniteSet(ActionSet):
         outside[support] = False
         return np.asarray(self.points[~self._uses[:, outside].any(axis=1)][:, support])
 
-    def _respond_shared(self, theta: FloatArray, support: IntArray) -> FloatArray:
-        candidates = self._points_on(support)
+    @staticmethod
+    def _best_of(theta: FloatArray, candidates: FloatArray) -> FloatArray:
         if not len(candidates):
             return np.full(theta.shape, np.nan)
         return np.asarray(candidates[(theta @ candidates.T).argmax(axis=1)])

@@ -16,7 +16,7 @@ from sparsebandits.errors import InvalidTypeError, InvalidValueError
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-Support: TypeAlias = Iterable[int] | BoolArray | None
+Support: TypeAlias = Iterable[int | str] | BoolArray | None
 
 AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
 Given = TypeVar("Given")

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ class Ellipsoid(ActionSet):
     ----------
     matrix : array of shape (dim, dim)
         A. Symmetric up to rounding; the symmetric part is kept.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -46,11 +49,11 @@ class Ellipsoid(ActionSet):
     kind = "ellipsoid"
     is_strongly_convex = True
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Any, *, names: Sequence[str] | None = None) -> None:
         given = as_array("matrix", matrix, ndim=2)
         if given.shape[0] != given.shape[1]:
             raise InvalidValueError(f"matrix must be square, got shape {given.shape}.")
-        super().__init__(given.shape[0])
+        super().__init__(given.shape[0], names)
         self._diagonal = np.diag(given)
         self._refuse_wrong_entries(given)
         self.matrix: FloatArray = read_only((given + given.T) / 2)

@@ -1,6 +1,7 @@
 """The lp ball {x : ||x||_p <= radius}, for every p in [1, inf]."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ class LpBall(ActionSet):
         In [1, inf], also as "inf", which is how JSON can hold it. Strongly convex for 1 < p <= 2.
     radius : float
         L_max of the paper when p = 2.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -39,8 +42,15 @@ class LpBall(ActionSet):
 
     kind = "lp-ball"
 
-    def __init__(self, dim: int, p: float | str = 2.0, radius: float = 1.0) -> None:
-        super().__init__(dim)
+    def __init__(
+        self,
+        dim: int,
+        p: float | str = 2.0,
+        radius: float = 1.0,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(dim, names)
         self.p = as_number("p", np.inf if p in ("inf", "Infinity") else p, allow_infinite=True)
         if self.p < 1:
             raise InvalidValueError(

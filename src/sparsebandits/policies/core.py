@@ -404,7 +404,7 @@ class Core:
         return np.asarray(np.sqrt(variances))
 
     def supports_drawn(self, model: CoreRidge, sigma: float, draws: int) -> BoolArray | None:
-        """Return which slots the best actions use for the estimate and for draws, as a lane does."""
+        """Return which slots the best actions use, for the estimate and for draws."""
         if not self.ids.size or model.counts < model.size:
             return None
         rng = np.random.default_rng(int(model.counts))

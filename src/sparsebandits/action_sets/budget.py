@@ -220,9 +220,6 @@ class Budget(ActionSet):
         doses = None if self.min_dose is None else self.min_dose[places]
         return Budget(self.total, self.upper[places], doses, self.spend_all)
 
-    def _section(self, places: IntArray) -> "Budget":
-        return Budget(self.total, self.upper[places])
-
     def _parameters(self) -> dict[str, Any]:
         parameters: dict[str, Any] = {"total": self.total, "upper": self.upper.tolist()}
         if self.min_dose is not None:

@@ -411,7 +411,7 @@ class Core:
         spreads = rng.standard_normal((draws, model.size)) @ np.linalg.cholesky(model.covariance).T
         parameters = np.vstack([model.theta, model.theta + sigma * spreads])
         section = self.section(self.policy.action_set)
-        return self.best(section, self.design.thetas(parameters)) != 0
+        return np.asarray(self.best(section, self.design.thetas(parameters)) != 0)
 
     # ------------------------------------------------------------------ saved
 

@@ -173,7 +173,8 @@ class RidgeRule(Rule):
             return None
         normals = np.random.default_rng(count).standard_normal((draws, theta.size))
         parameters = np.vstack([theta, theta + sigma * (normals @ model.root[0].T)])
-        return self.oracle.actions(self.design.thetas(parameters), self.action_set) != 0
+        actions = self.oracle.actions(self.design.thetas(parameters), self.action_set)
+        return np.asarray(actions != 0)
 
     def _deviations(self, model: RidgeLanes) -> FloatArray:
         """Return the deviations of the coordinates of the only lane for unit noise, (dim,)."""

@@ -10,6 +10,7 @@ from scipy.stats import binom
 import sparsebandits as sb
 from sparsebandits.policies import Learner, PosteriorCertificate
 from sparsebandits.policies.ridge_rule import RidgeRule
+from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
@@ -76,6 +77,9 @@ def test_the_certificate_is_the_ridge_posterior(kind: str) -> None:
         given = getattr(policy, "sigma", "estimate")
         if not isinstance(given, str) and given > 0:
             sigma = max(sigma, given) if kind == "sparse-thompson" else given
+        rule = learner._rule
+        if isinstance(rule, ThompsonRule) and rule.recipe.evidence:
+            sigma = max(float(rule.sigma_young[0]), 0.0 if isinstance(given, str) else given)
         assert certificate.sigma == pytest.approx(sigma, rel=1e-5)
         assert certificate.theta_hat is not None
         assert certificate.deviation is not None

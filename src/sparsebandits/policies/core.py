@@ -182,9 +182,8 @@ class Core:
         reach = np.maximum(-lower, upper)
         base, width = self._whole.base, self._whole.width
         widths = np.diagonal(self.model.covariance)[base::width] * reach**2
-        sigma, steps = np.array([self.sigma]), np.array([self.model.counts + 1.0])
-        bonus = self.recipe.bonus(widths[None], sigma, steps)[0]
-        return np.asarray(scores + bonus * np.sqrt(widths))
+        bonus = self.recipe.boldness(np.array([self.sigma]), np.array([self.model.counts]))
+        return np.asarray(scores + bonus(widths[None])[0] * np.sqrt(widths))
 
     def open_gate(self, current: ActionSet) -> None:
         """Admit fresh coordinates where they are worth it."""
@@ -298,7 +297,7 @@ class Core:
             self.design,
             None if context is None else context[None],
             partial(self.best, section),
-            partial(self.recipe.bonus, sigma=sigma, rewards=np.array([self.model.counts + 1.0])),
+            self.recipe.boldness(sigma, np.array([self.model.counts])),
         )
         spreads = belief.spreads(self.rng, self._promising(section))
         spreads = self.recipe.scale * sigma[0] * spreads

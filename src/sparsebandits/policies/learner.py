@@ -394,13 +394,13 @@ class Learner:
         del self._open[number]
         self._told[number] = (played, reward)
         if len(self._told) > REMEMBERED:
-            del self._told[next(iter(self._told))]
+            del self._told[min(self._told)]
 
     def correct(self, decision: Decision | int, reward: float) -> None:
         """Replace the reward that was told of a decision by another.
 
         What is known is then as if the right one had been told; decisions made meanwhile stay what
-        they are. The rewards of the last 100 told decisions can be replaced, by policies that learn
+        they are. The rewards of the last 100 decisions told can be replaced, by policies that learn
         by a regression of all rewards.
 
         Examples
@@ -531,7 +531,7 @@ class Learner:
                 "open": [[number, *played.to_list()] for number, played in self._open.items()],
                 "told_rewards": [
                     [number, *played.to_list(), reward]
-                    for number, (played, reward) in self._told.items()
+                    for number, (played, reward) in sorted(self._told.items())
                 ],
                 "generator": copy.deepcopy(self._rng.bit_generator.state),
             }

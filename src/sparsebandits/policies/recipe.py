@@ -51,7 +51,7 @@ class Recipe:
     is_round: bool = False
     evidence: bool = False
     share: float = 0.5
-    hold: float = 0.003
+    hold: float = 0.008
     half_life: float | None = None
 
     @classmethod
@@ -68,15 +68,11 @@ class Recipe:
             return cls(growth=1.4, young_growth=1.4, is_round=True, half_life=half_life)
         return cls(growth=1.4, evidence=True, half_life=half_life)
 
-    def bonus(self, widths: FloatArray, sigma: FloatArray, rewards: FloatArray) -> FloatArray:
-        """How far the index lies above the mean, over ||x||_{V^-1}, for its squares, (lanes, k)."""
-        bonus = (self.share * rewards)[:, None] * widths
-        bonus += np.e
-        np.log(bonus, out=bonus)
-        bonus *= np.where(rewards <= self.young, self.young_growth, self.growth)[:, None]
-        np.sqrt(bonus, out=bonus)
-        bonus *= sigma[:, None]
-        return bonus
+    def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
+        """Return how far the index lies above the mean in lanes that know so many rewards."""
+        growth = np.where(rewards < self.young, self.young_growth, self.growth)
+        steps = (self.share * (rewards + 1.0))[:, None]
+        return Boldness(steps, (growth * sigma * sigma)[:, None])
 
     def weights(self, ages: FloatArray) -> FloatArray:
         """How much rewards count whose decisions were made so many decisions ago."""
@@ -95,3 +91,22 @@ class Recipe:
         held = np.minimum(self.hold / np.maximum(widths, _TINY), 1 + self.hold * known)
         held[known * widths < _LESSON] = 1
         return np.maximum(held, 1).astype(np.intp)
+
+
+class Boldness:
+    """sigma sqrt(growth log(e + share t ||x||^2)): what the index adds to the mean, over ||x||."""
+
+    def __init__(self, steps: FloatArray, factor: FloatArray) -> None:
+        self._steps, self._factor = steps, factor
+
+    def __call__(self, widths: FloatArray) -> FloatArray:
+        """Return it for ||x||^2 = `widths`, (lanes, k)."""
+        bonus = self._steps * widths
+        bonus += np.e
+        np.log(bonus, out=bonus)
+        bonus *= self._factor
+        return np.sqrt(bonus, out=bonus)
+
+    def some(self, rows: IntArray) -> "Boldness":
+        """Return that of some lanes."""
+        return Boldness(self._steps[rows], self._factor[rows])

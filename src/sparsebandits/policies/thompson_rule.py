@@ -9,7 +9,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
-from sparsebandits.estimation.ridge import LAMBDAS
+from sparsebandits.estimation.ridge import LAMBDAS, RootBelief
 from sparsebandits.policies.candidates import Candidates, climbed
 from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
@@ -106,6 +106,8 @@ class ThompsonRule(RidgeRule):
         self.aged = np.zeros(lanes, dtype=np.intp)
         self.prior_scale = np.full(lanes, ridge)
         self.sigma_young, self.renewal = np.zeros((2, lanes))
+        self._served: ActionSet | None = None
+        self._played: Played | None = None
         self._is_own = PerSet(partial(_is_part, whole=policy.action_set))
         self._reach = PerSet(lambda current: current.axis_reach())
 
@@ -113,7 +115,9 @@ class ThompsonRule(RidgeRule):
         """Return the held action of each lane, decided anew where it is not held any more."""
         is_own = self._is_own(current)
         # Every lane was last served on one and the same set.
-        is_same = is_own and bool((self.offered[0] == current.available).all())
+        is_same = is_own and (
+            current is self._served or bool((self.offered[0] == current.available).all())
+        )
         due = np.flatnonzero(self.left == 0) if is_same else self.everyone
         held, left, awaited = self.held, self.left - 1, self.awaited + 1
         if self.design.context:
@@ -132,9 +136,33 @@ class ThompsonRule(RidgeRule):
             left[due] = steps - 1 if may_hold else 0
         if not is_same:
             self.offered = np.tile(current.available, (self.lanes, 1))
-        self.held, self.left, self.awaited = held, left, awaited
+        self.held, self.left, self.awaited, self._served = held, left, awaited, current
         self.aged += 1
         return held
+
+    def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
+        """Return the choice of the only lane; the very same while it is held."""
+        before, self.contexts = self.held, None if context is None else context[None]
+        actions = self.choose(current)
+        if actions is before and self._played is not None:
+            return self._played
+        played = Played.of(actions[0], int(self.pulls[0]), context)
+        self._played = played if actions is self.held else None
+        return played
+
+    def take(self, played: Played, reward: float, age: int = 0) -> None:
+        """Take in the reward of a choice of the only lane."""
+        plain = self.design.centre is None and self.recipe.half_life is None
+        if not (plain and played is self._played and played.context is None and self.awaited[0]):
+            super().take(played, reward, age)
+            return
+        # What `_learn` does with the reward of the held action, without arrays of one number.
+        self.awaited[0] -= 1
+        told, mean = float(self.told[0]) + 1.0, float(self.mean[0])
+        off = reward - mean
+        mean += off * (1.0 / told)
+        self.spread[0] += off * (reward - mean)
+        self.told[0], self.mean[0] = told, mean
 
     def play_many(
         self, current: ActionSet, count: int, context: FloatArray | None = None
@@ -163,7 +191,8 @@ class ThompsonRule(RidgeRule):
         return plays
 
     def _decide_anew(self, due: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
-        if self.lanes > 1:  # a simulation ends with the error
+        if self.lanes > 1 or current.sorting is not None:
+            # A simulation ends with the error, and sorting makes none.
             self._take_in(due)
             return self.decide(due, current)
         with self._undone_on_error(_RENEWED):
@@ -184,8 +213,10 @@ class ThompsonRule(RidgeRule):
         """
         return self._level(self.known, lanes)
 
-    def _level(self, model: RidgeLanes, lanes: Any) -> FloatArray:
-        level = model.noise_scale(lanes)
+    def _level(
+        self, model: RidgeLanes, lanes: Any, variances: FloatArray | None = None
+    ) -> FloatArray:
+        level = model.noise_scale(lanes, variances)
         if self.recipe.evidence:
             young = (model.counts[lanes] < _YOUNG) & (self.renewal[lanes] > 0)
             level = np.where(young, self.sigma_young[lanes], level)
@@ -318,23 +349,24 @@ class ThompsonRule(RidgeRule):
         self, lanes: IntArray, current: ActionSet, sigma: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Return an action of each lane, and its variance for unit noise."""
+        model = self.posterior
+        belief = model.belief(slice(None) if lanes.size == self.lanes else lanes)
         if sigma is None:
-            sigma = self._level(self.posterior, lanes)
-        candidates = self.candidates(lanes, current, sigma)
+            sigma = self._level(model, lanes, belief.variances)
+        candidates = self.candidates(lanes, current, belief, sigma)
         return candidates.efficient(sigma) if self.recipe.is_round else candidates.best()
 
-    def candidates(self, lanes: IntArray, current: ActionSet, sigma: FloatArray) -> Candidates:
+    def candidates(
+        self, lanes: IntArray, current: ActionSet, belief: RootBelief, sigma: FloatArray
+    ) -> Candidates:
         """Return what is proposed for these lanes."""
-        everyone = lanes.size == self.lanes
-        model, where = self.posterior, slice(None) if everyone else lanes
-        belief = model.belief(where)
-        contexts = None if self.contexts is None else self.contexts[where]
+        contexts = None if self.contexts is None else self.contexts[lanes]
         candidates = Candidates(
             belief,
             self.design,
             contexts,
             partial(self.policy.best_actions, current=current),
-            partial(self.recipe.bonus, sigma=sigma, rewards=model.counts[where] + 1.0),
+            self.recipe.boldness(sigma, self.posterior.counts[lanes]),
         )
         normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
         spreads = belief.spreads(normals)

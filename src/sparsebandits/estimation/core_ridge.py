@@ -207,16 +207,26 @@ class CoreRidge:
         self.squares = max(0.0, self.squares + weight * change * (2 * off + change * kept))
 
     def fade(self, factor: float, rng: np.random.Generator) -> None:
-        """Let all that is known count less; the prior stays, and the deviates are drawn anew."""
+        """Let all that is known count less; the prior stays."""
+        self._renew(1.0, factor, rng)
+
+    def scale_prior(self, factor: float, rng: np.random.Generator) -> None:
+        """Go on with another prior, a multiple of the old one."""
+        self._renew(factor, 1.0, rng)
+
+    def _renew(self, firmer: float, factor: float, rng: np.random.Generator) -> None:
+        """Make all anew as `RidgeLanes` does; the deviates are drawn again."""
         before, gram = self.theta.copy(), self.gram.copy()
         errors = self.squares - float(self.prior @ before**2)
+        moved_prior = self.prior * before
+        self.prior[:] *= firmer
         self.gram[:] *= factor
         self.response[:] *= factor
         self.counts *= factor
         self.spent *= factor
         self.refactor()
         moved = self.theta - before
-        errors += float(moved @ gram @ moved - 2 * moved @ (self.prior * before))
+        errors += float(moved @ gram @ moved - 2 * moved @ moved_prior)
         self.squares = max(0.0, factor * errors + float(self.prior @ self.theta**2))
         if self.size > FRESH:
             self.draw_all(rng)

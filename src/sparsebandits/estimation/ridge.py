@@ -252,8 +252,12 @@ class RidgeLanes:
         silent = (known <= free) | (total[:, 0] == 0)
         scale[silent], sigma[silent] = LAMBDAS[LAMBDAS.size // 2], 0.0
         scale *= np.clip(20 / np.maximum(known, 1), 0.13, 1.0)
-        self._renew(lanes, scale[:, None] * unit, np.ones(len(scale)))
+        self.set_prior(lanes, scale[:, None] * unit)
         return scale, sigma
+
+    def set_prior(self, lanes: IntArray, prior: FloatArray) -> None:
+        """Go on with other priors in these lanes, (n, dim)."""
+        self._renew(lanes, prior, np.ones(len(prior)))
 
     def _without(self, lanes: IntArray, free: int) -> tuple[FloatArray, FloatArray]:
         """Return V and b with the first columns integrated out, of which little was believed."""

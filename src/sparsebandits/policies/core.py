@@ -15,7 +15,6 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import relative_prior
 from sparsebandits.policies.saved_state import (
     pack,
     pack_symmetric,
@@ -68,7 +67,7 @@ class Gate:
 
 
 _COUNTS = ("left", "awaited", "aged")
-_TOLD = ("told", "mean", "spread")
+_TOLD = ("told", "mean", "spread", "prior_scale", "renewal")
 
 
 class Core:
@@ -88,22 +87,28 @@ class Core:
         self, policy: Policy, rng: np.random.Generator, recipe: Recipe, design: Design, told: float
     ) -> None:
         self.policy, self.rng, self.recipe = policy, rng, recipe
-        self._whole, self._told_sigma = design, told
+        self.whole, self._told_sigma = design, told
         self.gate = Gate(policy.sparsity)
         self.ids: IntArray = np.zeros(0, dtype=np.intp)
         self._slots: dict[int, int] = {}
         self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
         self.held = Played(np.zeros(0, dtype=np.intp), np.zeros(0), EXPLOIT)
         self.left = self.awaited = self.aged = 0
-        self.told = self.mean = self.spread = 0.0
+        self.told = self.mean = self.spread = self.renewal = 0.0
+        self.prior_scale = recipe.first_scale(policy.action_set, told if told else "estimate")
+        self._order: IntArray | None = None
+        if design.centre is not None and np.ptp(design.centre) > 0:
+            lower, upper = policy.action_set.axis_reach()
+            worth = np.maximum(design.centre * upper, design.centre * lower)
+            self._order = np.argsort(-worth, kind="stable")
         self._section: tuple[ActionSet, ActionSet] | None = None
 
     @property
     def design(self) -> Design:
         """The columns of the slots."""
-        centre = self._whole.centre
+        centre = self.whole.centre
         own = None if centre is None else centre[self.ids]
-        return replace(self._whole, dim=self.ids.size, centre=own)
+        return replace(self.whole, dim=self.ids.size, centre=own)
 
     @property
     def known(self) -> float:
@@ -122,7 +127,7 @@ class Core:
         """Give a slot to each of these coordinates, which have none."""
         room = max(0, CAPACITY - self.ids.size)
         fresh, others = ids[:room], ids[room:]
-        width = self._whole.width
+        width = self.whole.width
         if fresh.size:
             prior = np.repeat(self._prior(fresh), width)
             first = self.model.size
@@ -135,7 +140,7 @@ class Core:
             self._replace(int(number), avoid=ids)
 
     def _prior(self, ids: IntArray) -> FloatArray:
-        return relative_prior(self.policy.action_set.section(ids), self.recipe.ridge)
+        return self.prior_scale * self.recipe.unit(self.policy.action_set, ids)
 
     def _replace(self, number: int, avoid: IntArray) -> None:
         """Retire the least promising coordinate that is not needed for another one."""
@@ -148,7 +153,7 @@ class Core:
         promise[keep] = np.inf
         slot = int(promise.argmin())
         prior = float(self._prior(np.array([number]))[0])
-        width, base = self._whole.width, self._whole.base
+        width, base = self.whole.width, self.whole.base
         places = np.arange(base + slot * width, base + (slot + 1) * width)
         for place in places:
             self.model.replace(int(place), prior)
@@ -180,7 +185,7 @@ class Core:
         section = self.section(current)
         scores, lower, upper = self._scores(section)
         reach = np.maximum(-lower, upper)
-        base, width = self._whole.base, self._whole.width
+        base, width = self.whole.base, self.whole.width
         widths = np.diagonal(self.model.covariance)[base::width] * reach**2
         bonus = self.recipe.boldness(np.array([self.sigma]), np.array([self.model.counts]))
         return np.asarray(scores + bonus(widths[None])[0] * np.sqrt(widths))
@@ -214,6 +219,8 @@ class Core:
     def deal(self, count: int, current: ActionSet) -> IntArray:
         """Return up to `count` random coordinates that are available and in no slot."""
         dim = current.dim
+        if self._order is not None:
+            return self._deal_in_order(count, current)
         if dim <= SMALL:
             free = np.array(current.available)
             free[self.ids] = False
@@ -230,6 +237,17 @@ class Core:
         rest = np.flatnonzero(current.available)
         rest = rest[~np.isin(rest, self.ids)]
         return self.rng.permutation(rest)[:count]
+
+    def _deal_in_order(self, count: int, current: ActionSet) -> IntArray:
+        """Return the next coordinates in the order of what they were believed to earn."""
+        assert self._order is not None
+        dealt: list[int] = []
+        for number in self._order:
+            if int(number) not in self._slots and current.available[number]:
+                dealt.append(int(number))
+                if len(dealt) == count:
+                    break
+        return np.array(dealt, dtype=np.intp)
 
     # ------------------------------------------------------------------ choose and learn
 
@@ -318,7 +336,7 @@ class Core:
 
     def _promising(self, section: ActionSet) -> IntArray:
         """Return the columns where a decision is made: the baseline, the best 2 H slots."""
-        base, width = self._whole.base, self._whole.width
+        base, width = self.whole.base, self.whole.width
         if self.model.size <= FRESH:
             return np.zeros(0, dtype=np.intp)
         promise = self._promise(self._section[0] if self._section else self.policy.action_set)
@@ -349,6 +367,10 @@ class Core:
         if self.told:
             self._add(self.held, self.mean, self.told, self.spread)
             self.told = self.mean = self.spread = 0.0
+        if self.recipe.prior_scale is not None and self.model.counts >= max(self.renewal, 1.0):
+            before, self.prior_scale = self.prior_scale, self.sigma**2
+            self.model.scale_prior(self.prior_scale / before, self.rng)
+            self.renewal = 2 * self.model.counts
         aged = np.array([self.aged])
         if self.recipe.is_aged(aged)[0]:
             self.model.fade(float(self.recipe.weights(aged.astype(np.float64))[0]), self.rng)
@@ -369,7 +391,7 @@ class Core:
 
     def _offset(self, played: Played) -> float:
         """Return what the action was believed to earn before any reward."""
-        centre = self._whole.centre
+        centre = self.whole.centre
         return 0.0 if centre is None else float(centre[played.indices] @ played.values)
 
     def _add(self, played: Played, reward: float, weight: float, spread: float) -> None:
@@ -386,7 +408,7 @@ class Core:
     def _columns(self, played: Played) -> tuple[IntArray, FloatArray]:
         """Return the non-zero columns of an action, and their entries."""
         slots = np.array([self._slots[i] for i in played.indices.tolist()], dtype=np.intp)
-        whole = self._whole
+        whole = self.whole
         if not whole.base and whole.width == 1:
             return slots, played.values
         given = np.ones(whole.width)
@@ -399,7 +421,7 @@ class Core:
 
     def deviations(self, model: CoreRidge) -> FloatArray:
         """Return the deviations of the slots for unit noise, (slots,)."""
-        variances = np.diagonal(model.covariance)[self._whole.base :: self._whole.width]
+        variances = np.diagonal(model.covariance)[self.whole.base :: self.whole.width]
         return np.asarray(np.sqrt(variances))
 
     def supports_drawn(self, model: CoreRidge, sigma: float, draws: int) -> BoolArray | None:
@@ -448,9 +470,10 @@ class Core:
             else:
                 model[name] = unpack(name, state[name], (size,) if name in vectors else ())
         self.model.restore(model)
-        expected = self._whole.prior(np.ones(1))[: self._whole.base]
+        self.prior_scale = as_number("state.prior_scale", state["prior_scale"], positive=True)
+        expected = self.whole.prior(np.ones(1))[: self.whole.base]
         if ids.size:
-            expected = np.append(expected, np.repeat(self._prior(ids), self._whole.width))
+            expected = np.append(expected, np.repeat(self._prior(ids), self.whole.width))
         if not np.allclose(self.model.prior, expected, rtol=1e-9, atol=0):
             raise InvalidValueError("state.prior contradicts the policy. Load an earlier copy.")
         if (
@@ -470,7 +493,9 @@ class Core:
             setattr(self, name, as_integer(f"state.{name}", state[name], minimum=0))
         for name in _TOLD:
             setattr(self, name, as_number(f"state.{name}", state[name]))
-        if min(self.told, self.spread) < 0 or (self.told == 0 and (self.mean or self.spread)):
+        if min(self.told, self.spread, self.renewal) < 0 or (
+            self.told == 0 and (self.mean or self.spread)
+        ):
             raise InvalidValueError(
                 f"state.told, state.mean and state.spread must be a number of rewards, their mean "
                 f"and spread, got {[self.told, self.mean, self.spread]}."

@@ -14,7 +14,7 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import baseline_note, relative_prior
+from sparsebandits.policies.ridge_rule import baseline_note
 from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import FloatArray, IntArray
@@ -86,7 +86,10 @@ class CoreRule(Rule):
     @property
     def estimate(self) -> FloatArray:
         """theta_hat of each lane; 0 where nothing was looked at."""
+        centre = self.cores[0].whole.centre
         estimate = np.zeros((self.lanes, self.dim))
+        if centre is not None:
+            estimate += centre
         for row, core in zip(estimate, self.cores, strict=True):
             row[core.ids] = core.design.thetas(core.believed().theta)
         return estimate
@@ -101,7 +104,8 @@ class CoreRule(Rule):
         core, certificate = self.cores[0], super().certificate(horizon, draws)
         assert isinstance(certificate, PosteriorCertificate)  # no gap test
         model, sigma = core.believed(), certificate.sigma
-        deviation = sigma / np.sqrt(relative_prior(self.action_set, core.recipe.ridge))
+        prior = core.prior_scale * core.recipe.unit(self.action_set)
+        deviation = sigma / np.sqrt(prior)
         deviation[core.ids] = sigma * core.deviations(model)
         used = core.supports_drawn(model, sigma, draws)
         probability = np.nan if used is None else float((used[1:] == used[0]).all(axis=1).mean())

@@ -176,7 +176,7 @@ class Policy(Described):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe description that `Policy.from_dict` reads back."""
-        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        data = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         return {"kind": self.kind, **data, "action_set": self.action_set.to_dict()}
 
     @classmethod
@@ -587,6 +587,11 @@ class Learner:
         self._rule.restore(dict(state), self._next_id - 1)
         for played in self._open.values():
             self._rule.check_pull(played)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON has it."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _only_lane(estimate: FloatArray | None) -> FloatArray | None:

@@ -15,7 +15,7 @@ from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
+from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
 
@@ -93,9 +93,10 @@ class ThompsonRule(RidgeRule):
     ) -> None:
         self.recipe = recipe
         lanes, dim = len(generators), policy.action_set.dim
-        ridge = float(LAMBDAS[LAMBDAS.size // 2]) if recipe.evidence else recipe.ridge
-        super().__init__(policy, lanes, relative_prior(policy.action_set, ridge), sigma, design)
-        self._unit = self.posterior.prior[0] / ridge
+        scale = recipe.first_scale(policy.action_set, sigma)
+        unit = recipe.unit(policy.action_set)
+        super().__init__(policy, lanes, scale * unit, sigma, design)
+        self._unit = design.prior(unit)
         self.explorations = dim
         self._tape = Tape(generators, self.recipe.samples * design.size, block, normals)
         self.held = np.zeros((lanes, dim))
@@ -104,7 +105,7 @@ class ThompsonRule(RidgeRule):
         self.offered = np.tile(policy.action_set.available, (lanes, 1))
         self.told, self.mean, self.spread = np.zeros((3, lanes))
         self.aged = np.zeros(lanes, dtype=np.intp)
-        self.prior_scale = np.full(lanes, ridge)
+        self.prior_scale = np.full(lanes, scale)
         self.sigma_young, self.renewal = np.zeros((2, lanes))
         self._served: ActionSet | None = None
         self._played: Played | None = None
@@ -191,7 +192,8 @@ class ThompsonRule(RidgeRule):
         return plays
 
     def _decide_anew(self, due: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
-        if self.lanes > 1 or current.sorting is not None:
+        own = current is self.action_set and current.sorting is not None
+        if self.lanes > 1 or own:
             # A simulation ends with the error, and sorting makes none.
             self._take_in(due)
             return self.decide(due, current)
@@ -267,7 +269,7 @@ class ThompsonRule(RidgeRule):
         if lanes.size:
             self._add_aside(self.posterior, lanes, None if lanes.size == self.lanes else lanes)
             self.told[lanes] = self.mean[lanes] = self.spread[lanes] = 0.0
-        if self.recipe.evidence:
+        if self.recipe.evidence or self.recipe.prior_scale is not None:
             known = self.posterior.counts[asked]
             self._learn_prior(asked[(known > 0) & (known >= self.renewal[asked])])
         aged = asked[self.recipe.is_aged(self.aged[asked])]
@@ -279,8 +281,12 @@ class ThompsonRule(RidgeRule):
         """Learn the scale of the prior anew: at every reward first, and later when t is 5% more."""
         if not lanes.size:
             return
-        learned = self.posterior.learn_prior(lanes, self._unit, self.design.base)
-        self.prior_scale[lanes], self.sigma_young[lanes] = learned
+        if self.recipe.evidence:
+            learned = self.posterior.learn_prior(lanes, self._unit, self.design.base)
+            self.prior_scale[lanes], self.sigma_young[lanes] = learned
+        else:
+            self.prior_scale[lanes] = scale = self._level(self.posterior, lanes) ** 2
+            self.posterior.set_prior(lanes, scale[:, None] * self._unit)
         known = self.posterior.counts[lanes]
         self.renewal[lanes] = np.maximum(known + 1, np.ceil(1.05 * known))
 
@@ -311,7 +317,7 @@ class ThompsonRule(RidgeRule):
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; what is still to be played must be an action."""
         scale = self._read("prior_scale", state["prior_scale"], self.prior_scale)
-        if not _LEAST_SCALE <= scale <= LAMBDAS[-1]:
+        if self.recipe.prior_scale is None and not _LEAST_SCALE <= scale <= LAMBDAS[-1]:
             raise InvalidValueError(
                 f"state.prior_scale must lie in {_LEAST_SCALE:g}..{LAMBDAS[-1]:g}, got {scale:g}."
             )

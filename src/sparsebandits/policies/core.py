@@ -15,7 +15,6 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import relative_prior
 from sparsebandits.policies.saved_state import (
     pack,
     pack_symmetric,
@@ -24,10 +23,10 @@ from sparsebandits.policies.saved_state import (
     unpack,
     unpack_symmetric,
 )
-from sparsebandits.validation import FloatArray, IntArray, as_integer, as_number
+from sparsebandits.validation import FloatArray, IntArray, as_integer, as_number, read_only
 
 CAPACITY = 512
-"""How many coordinates are kept at most."""
+"""How many coordinates are kept at most, or 4 H if that is more."""
 
 SMALL = 4096
 """Up to so many coordinates fresh ones are dealt from a list of all."""
@@ -82,6 +81,7 @@ class Core:
         self.policy, self.rng, self.recipe = policy, rng, recipe
         self._whole, self._told_sigma = design, told
         self.gate = Gate(policy.sparsity)
+        self.capacity = max(CAPACITY, 4 * policy.sparsity)
         self.ids: IntArray = np.zeros(0, dtype=np.intp)
         self._slots: dict[int, int] = {}
         self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
@@ -108,9 +108,9 @@ class Core:
             self._section = (current, current.section(self.ids))
         return self._section[1]
 
-    def admit(self, ids: IntArray) -> None:
-        """Give a slot to each of these coordinates, which have none."""
-        room = max(0, CAPACITY - self.ids.size)
+    def admit(self, ids: IntArray, keep: IntArray) -> None:
+        """Give a slot to each of these coordinates, which have none; `keep` are not retired."""
+        room = max(0, self.capacity - self.ids.size)
         fresh, others = ids[:room], ids[room:]
         width = self._whole.width
         if fresh.size:
@@ -118,24 +118,25 @@ class Core:
             first = self.model.size
             self.model.grow(prior)
             self._draw_deviates(np.arange(first, self.model.size))
-            self._slots.update(zip(fresh.tolist(), range(self.ids.size, CAPACITY), strict=False))
+            self._slots.update(
+                zip(fresh.tolist(), range(self.ids.size, self.capacity), strict=False)
+            )
             self.ids = np.concatenate([self.ids, fresh])
             self._section = None
         for number in others:
-            self._replace(int(number), avoid=ids)
+            self._replace(int(number), keep)
 
     def _prior(self, ids: IntArray) -> FloatArray:
-        return relative_prior(self.policy.action_set.section(ids), self.recipe.ridge)
+        # Each on its own, available or not: it must not depend on who is admitted beside it.
+        lower, upper = self.policy.action_set.whole.section(ids).axis_reach()
+        squares = np.maximum(-lower, upper) ** 2
+        return np.asarray(self.recipe.ridge * np.where(squares > 0, squares, 1.0))
 
-    def _replace(self, number: int, avoid: IntArray) -> None:
+    def _replace(self, number: int, keep: IntArray) -> None:
         """Retire the least promising coordinate that is not needed for another one."""
         promise = self._promise(self.policy.action_set)
-        keep = [
-            self._slots[i]
-            for i in (*self.held.indices.tolist(), *avoid.tolist())
-            if i in self._slots
-        ]
-        promise[keep] = np.inf
+        kept = {*self.held.indices.tolist(), *keep.tolist()} & self._slots.keys()
+        promise[[self._slots[i] for i in kept]] = np.inf
         slot = int(promise.argmin())
         prior = float(self._prior(np.array([number]))[0])
         width, base = self._whole.width, self._whole.base
@@ -193,14 +194,14 @@ class Core:
             mean = float((theta * (upper + lower)).mean())
             if not self.gate.opens(usable, self.known, scores, mean):
                 return
-            if self.ids.size >= CAPACITY:
+            if self.ids.size >= self.capacity:
                 # Nobody is sent away who might still matter.
                 weakest = float(np.partition(scores, usable - H)[usable - H]) if usable > H else 0.0
                 if float(np.partition(self._promise(current), H)[:H].max()) >= weakest:
                     return
         fresh = self.deal(H if usable >= 4 * H else 4 * H - usable, current)
         if fresh.size:
-            self.admit(fresh)
+            self.admit(fresh, keep=fresh)
 
     def deal(self, count: int, current: ActionSet) -> IntArray:
         """Return up to `count` random coordinates that are available and in no slot."""
@@ -277,7 +278,7 @@ class Core:
         slots = np.flatnonzero(action)
         order = np.argsort(self.ids[slots])
         slots = slots[order]
-        played = Played(self.ids[slots], action[slots], EXPLOIT)
+        played = Played(read_only(self.ids[slots]), read_only(action[slots]), EXPLOIT)
         return played, float(candidates.widths[0, best])
 
     def best(self, section: ActionSet, thetas: FloatArray) -> FloatArray:
@@ -322,7 +323,7 @@ class Core:
     ) -> None:
         missing = [i for i in indices.tolist() if i not in self._slots]
         if missing:
-            self.admit(np.array(missing))
+            self.admit(np.array(missing), keep=indices)
         slots = np.array([self._slots[i] for i in indices.tolist()], dtype=np.intp)
         places, entries = self._columns(slots, values)
         normals = self.rng.standard_normal(DEVIATES) if self.model.size > FRESH else None
@@ -349,12 +350,12 @@ class Core:
             **{name: getattr(self, name) for name in ("left", "awaited", *_TOLD)},
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` returned; refuse what contradicts itself."""
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
         dim = self.policy.action_set.dim
         ids = read_indices("ids", state["ids"], dim)
-        if ids.size > max(CAPACITY, self.policy.sparsity):
-            raise InvalidValueError(f"state.ids must be at most {CAPACITY}, got {ids.size}.")
+        if ids.size > self.capacity:
+            raise InvalidValueError(f"state.ids must be at most {self.capacity}, got {ids.size}.")
         self.ids, self._section = ids, None
         self._slots = {int(number): slot for slot, number in enumerate(ids)}
         size = self.design.size
@@ -382,9 +383,9 @@ class Core:
                 "state.theta and state.covariance contradict the sums in state.gram and "
                 "state.response. Load an earlier copy."
             )
-        self._restore_hold(state)
+        self._restore_hold(state, asked)
 
-    def _restore_hold(self, state: dict[str, Any]) -> None:
+    def _restore_hold(self, state: dict[str, Any], asked: int) -> None:
         X = self.policy.action_set
         self.held = read_played("held", state["held"], X.dim)
         for name in ("left", "awaited"):
@@ -395,6 +396,15 @@ class Core:
             raise InvalidValueError(
                 f"state.told, state.mean and state.spread must be a number of rewards, their mean "
                 f"and spread, got {[self.told, self.mean, self.spread]}."
+            )
+        if self.told + self.awaited > asked:
+            raise InvalidValueError(
+                f"state.told and state.awaited must be together at most the {asked} decisions "
+                f"made, got {self.told:g} and {self.awaited}."
+            )
+        if not self._slots.keys() >= set(self.held.indices.tolist()):
+            raise InvalidValueError(
+                f"state.held must be an action on state.ids, got {self.held.indices.tolist()}."
             )
         longest = self.recipe.hold * self.known
         if self.left > longest:

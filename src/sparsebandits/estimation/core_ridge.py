@@ -258,7 +258,7 @@ class CoreRidge:
             return self._solves() and self._spans()
 
     def _spans(self) -> bool:
-        """Whether the deviates are of the size of C, if they are kept; none is 40 deviations off."""
+        """Whether the deviates that are kept are of the size of C: none is 40 deviations off."""
         sizes = np.sqrt(np.diagonal(self.covariance))
         return self.size <= FRESH or bool((np.abs(self.deviates) <= 40 * sizes).all())
 

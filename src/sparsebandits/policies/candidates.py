@@ -8,8 +8,6 @@ import numpy as np
 from sparsebandits.policies.design import Design
 from sparsebandits.validation import FloatArray, IntArray
 
-_TINY = 1e-300
-
 
 class Belief(Protocol):
     """N(theta, sigma^2 C) of some lanes, over the columns of a design."""
@@ -105,7 +103,9 @@ class Candidates:
         Its best action has no smaller theta_hat·x + beta ||x||_C: beta ||x||_C is the largest
         (theta - theta_hat)·x in the ellipsoid, and theta' is where it is taken.
         """
-        scale = self._bonus(self.widths) / np.maximum(np.sqrt(self.widths), _TINY)
+        lengths = np.sqrt(self.widths)
+        # Where x is 0 so is C x, and a small length would overflow.
+        scale = self._bonus(self.widths) / np.where(lengths > 0, lengths, np.inf)
         return np.asarray(self.belief.theta[:, None] + scale[:, :, None] * self.gains)
 
 

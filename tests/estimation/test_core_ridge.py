@@ -466,11 +466,11 @@ def test_restored_it_goes_on_bit_for_bit(size: int) -> None:
     for action in sparse_actions(26, REFACTOR, size, first=1):
         for one, rng in zip((model, twin), rngs, strict=True):
             add(one, action, 0.5, 1.0, 0.0, rng.standard_normal(core_ridge.DEVIATES))
-    spreads = [
+    drawn, again = (
         one.belief().spreads(rng, np.arange(5))
         for one, rng in zip((model, twin), rngs, strict=True)
-    ]
-    np.testing.assert_array_equal(*spreads)
+    )
+    np.testing.assert_array_equal(drawn, again)
     for name, value in model.state().items():
         np.testing.assert_array_equal(value, twin.state()[name])
 

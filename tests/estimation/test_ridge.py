@@ -511,8 +511,8 @@ def test_rewards_of_one_action_at_once_are_the_same_one_by_one(prior: FloatArray
         np.testing.assert_allclose(together.arrays()[name], single.arrays()[name], rtol=1e-10)
     np.testing.assert_allclose(together.gram, single.gram, rtol=1e-12, atol=1e-12)
     for lane in range(2):
-        squares = [data.root[lane] @ data.root[lane].T for data in (together, single)]
-        np.testing.assert_allclose(*squares, rtol=1e-9, atol=1e-14)
+        one, two = (data.root[lane] @ data.root[lane].T for data in (together, single))
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(together.noise_scale(), single.noise_scale(), rtol=1e-10)
     if prior[0]:
         np.testing.assert_allclose(together.response, single.response, rtol=1e-10, atol=1e-10)

@@ -115,7 +115,8 @@ def expected_theta(learner: Learner, actions: list[FloatArray], rewards: list[fl
     columns = design.columns(np.array(actions).reshape(-1, dim))
     prior = design.prior(own.recipe.ridge * reach**2)
     right = columns.T @ np.array(rewards)
-    return design.thetas(np.linalg.solve(columns.T @ columns + np.diag(prior), right)[None])[0]
+    parameters = np.linalg.solve(columns.T @ columns + np.diag(prior), right)
+    return np.asarray(design.thetas(parameters[None])[0])
 
 
 @pytest.mark.parametrize("action_set", SETS, ids=IDS)
@@ -156,10 +157,11 @@ def test_late_lost_and_masked_rewards_give_the_ridge_estimate(action_set: sb.Act
 def test_what_a_certificate_says_of_coordinates_nobody_looked_at_is_their_prior() -> None:
     box = sb.Box(np.zeros(400), np.linspace(0.5, 2.0, 400))
     learner = thompson(box).start(seed=0)
-    assert math.isnan(learner.certificate().probability)  # type: ignore[union-attr]
+    certificate: Any = learner.certificate()
+    assert math.isnan(certificate.probability)
     theta = np.where(np.arange(400) % 3, -1.0, 1.0)
     play(learner, theta, 150)
-    certificate: Any = learner.certificate(draws=20)
+    certificate = learner.certificate(draws=20)
     own = core_of(learner)
     ids = own.ids
     fresh = np.setdiff1d(np.arange(400), ids)

@@ -203,6 +203,14 @@ def test_an_integrated_column_leaves_the_exact_posterior_of_the_others() -> None
     assert len(actions) == 25
 
 
+def test_what_is_left_is_symmetric_to_the_bit() -> None:
+    """Half of each matrix is saved; the other half must be the same."""
+    model, _ = filled(np.linspace(0.1, 2.0, 40), 30, 300)
+    for place in (3, 17, 39):
+        model.replace(place, 0.7)
+        assert_symmetric(model)
+
+
 def test_an_integrated_column_that_returns_is_taken_for_another() -> None:
     """The exact posterior of a model in which it is, and the information lost by that."""
     prior = PRIOR

@@ -87,7 +87,9 @@ def test_cases_of_the_gate() -> None:
     assert not gate.opens(many, 20**2, flat, 0.0)  # no gap
     fair = np.append(np.ones(many - 2), [1.1, 1.1])
     assert not gate.opens(many, 20**2, fair, 0.0)  # 400 · 2 / 101 · 0.1 < 3
-    assert gate.opens(many, 20**2, fair, 0.9)  # it costs less where all are good
+    # It costs less where all are good: 0.79 is more than 3 · 0.25, and less than 3 · 0.28.
+    assert gate.opens(many, 20**2, fair, 0.75)
+    assert not gate.opens(many, 20**2, fair, 0.72)
 
 
 def test_below_4_h_plus_16_nothing_is_gated() -> None:
@@ -397,6 +399,16 @@ def test_decisions_are_held_while_nothing_else_comes_in() -> None:
     forgotten = held()
     forgotten.forget(2)
     assert not decides(forgotten)
+
+
+def test_more_rewards_than_it_was_played_end_a_hold() -> None:
+    for more in (0, 1):
+        learner = informed()
+        first, second = learner.ask(), learner.ask()
+        for _ in range(2 + more):
+            told(learner, first.indices.tolist(), 2.0)
+        assert second.indices.tolist() == first.indices.tolist() == [0, 1]
+        assert decides(learner) == bool(more)
 
 
 def test_rewards_of_a_held_action_count_at_once_in_what_is_known() -> None:

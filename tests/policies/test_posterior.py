@@ -42,7 +42,7 @@ def posterior(learner: Learner, plays: list[Play]) -> tuple[FloatArray, FloatArr
     actions = np.array([action for action, _ in told]).reshape(-1, DIM)
     rewards = np.array([reward for _, reward in told])
     columns = design.columns(actions)
-    covariance = np.linalg.inv(columns.T @ columns + np.diag(prior))
+    covariance = np.asarray(np.linalg.inv(columns.T @ columns + np.diag(prior)), np.float64)
     theta = covariance @ (columns.T @ rewards)
     missed = rewards - columns @ theta
     least = float(missed @ missed + theta @ (prior * theta))

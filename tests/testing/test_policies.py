@@ -73,8 +73,10 @@ class WrongLanes(LinTSRule):
         rewards: FloatArray,
         pulls: IntArray,
         lanes: IntArray | None = None,
+        contexts: FloatArray | None = None,
+        ages: FloatArray | None = None,
     ) -> None:
-        super().learn(actions, rewards, pulls, self.everyone[: len(actions)])
+        super().learn(actions, rewards, pulls, self.everyone[: len(actions)], contexts, ages)
 
 
 class OneBuffer(LinTSRule):

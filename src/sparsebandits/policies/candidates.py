@@ -87,7 +87,8 @@ class Candidates:
         if not self.index.size:
             self.thetas, self.actions, self.widths = thetas, actions, widths
             self.means, self.index = means, index
-            self._gains, self._slopes = gains, bonus / np.maximum(roots, _TINY)
+            # Where x is 0 so is C x, and a small length would overflow.
+            self._gains, self._slopes = gains, bonus / np.where(roots > 0, roots, np.inf)
             return
         self.thetas = np.concatenate([self.thetas, thetas], axis=1)
         self.actions = np.concatenate([self.actions, actions], axis=1)

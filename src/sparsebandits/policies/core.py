@@ -33,7 +33,7 @@ from sparsebandits.validation import (
 )
 
 CAPACITY = 512
-"""How many coordinates are kept at most."""
+"""How many coordinates are kept at most, or 4 H if that is more."""
 
 SMALL = 4096
 """Up to so many coordinates fresh ones are dealt from a list of all."""
@@ -89,6 +89,7 @@ class Core:
         self.policy, self.rng, self.recipe = policy, rng, recipe
         self.whole, self._told_sigma = design, told
         self.gate = Gate(policy.sparsity)
+        self.capacity = max(CAPACITY, 4 * policy.sparsity)
         self.ids: IntArray = np.zeros(0, dtype=np.intp)
         self._slots: dict[int, int] = {}
         self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
@@ -123,9 +124,9 @@ class Core:
             self._section = (current, current.section(self.ids))
         return self._section[1]
 
-    def admit(self, ids: IntArray) -> None:
-        """Give a slot to each of these coordinates, which have none."""
-        room = max(0, CAPACITY - self.ids.size)
+    def admit(self, ids: IntArray, keep: IntArray) -> None:
+        """Give a slot to each of these coordinates, which have none; `keep` are not retired."""
+        room = max(0, self.capacity - self.ids.size)
         fresh, others = ids[:room], ids[room:]
         width = self.whole.width
         if fresh.size:
@@ -133,24 +134,22 @@ class Core:
             first = self.model.size
             self.model.grow(prior)
             self._draw_deviates(np.arange(first, self.model.size))
-            self._slots.update(zip(fresh.tolist(), range(self.ids.size, CAPACITY), strict=False))
+            self._slots.update(
+                zip(fresh.tolist(), range(self.ids.size, self.capacity), strict=False)
+            )
             self.ids = np.concatenate([self.ids, fresh])
             self._section = None
         for number in others:
-            self._replace(int(number), avoid=ids)
+            self._replace(int(number), keep)
 
     def _prior(self, ids: IntArray) -> FloatArray:
         return self.prior_scale * self.recipe.unit(self.policy.action_set, ids)
 
-    def _replace(self, number: int, avoid: IntArray) -> None:
+    def _replace(self, number: int, keep: IntArray) -> None:
         """Retire the least promising coordinate that is not needed for another one."""
         promise = self._promise(self.policy.action_set)
-        keep = [
-            self._slots[i]
-            for i in (*self.held.indices.tolist(), *avoid.tolist())
-            if i in self._slots
-        ]
-        promise[keep] = np.inf
+        kept = {*self.held.indices.tolist(), *keep.tolist()} & self._slots.keys()
+        promise[[self._slots[i] for i in kept]] = np.inf
         slot = int(promise.argmin())
         prior = float(self._prior(np.array([number]))[0])
         width, base = self.whole.width, self.whole.base
@@ -207,14 +206,14 @@ class Core:
             mean = float((theta * (upper + lower)).mean())
             if not self.gate.opens(usable, self.known, scores, mean):
                 return
-            if self.ids.size >= CAPACITY:
+            if self.ids.size >= self.capacity:
                 # Nobody is sent away who might still matter.
                 weakest = float(np.partition(scores, usable - H)[usable - H]) if usable > H else 0.0
                 if float(np.partition(self._promise(current), H)[:H].max()) >= weakest:
                     return
         fresh = self.deal(H if usable >= 4 * H else 4 * H - usable, current)
         if fresh.size:
-            self.admit(fresh)
+            self.admit(fresh, keep=fresh)
 
     def deal(self, count: int, current: ActionSet) -> IntArray:
         """Return up to `count` random coordinates that are available and in no slot."""
@@ -397,7 +396,7 @@ class Core:
     def _add(self, played: Played, reward: float, weight: float, spread: float) -> None:
         missing = [i for i in played.indices.tolist() if i not in self._slots]
         if missing:
-            self.admit(np.array(missing))
+            self.admit(np.array(missing), keep=played.indices)
         places, entries = self._columns(played)
         self.model.add(places, entries, reward, weight, spread, self._normals())
 
@@ -450,12 +449,12 @@ class Core:
             **{name: getattr(self, name) for name in (*_COUNTS, *_TOLD)},
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` returned; refuse what contradicts itself."""
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
         dim = self.policy.action_set.dim
         ids = read_indices("ids", state["ids"], dim)
-        if ids.size > max(CAPACITY, self.policy.sparsity):
-            raise InvalidValueError(f"state.ids must be at most {CAPACITY}, got {ids.size}.")
+        if ids.size > self.capacity:
+            raise InvalidValueError(f"state.ids must be at most {self.capacity}, got {ids.size}.")
         self.ids, self._section = ids, None
         self._slots = {int(number): slot for slot, number in enumerate(ids)}
         size = self.design.size
@@ -484,9 +483,9 @@ class Core:
                 "state.theta and state.covariance contradict the sums in state.gram and "
                 "state.response. Load an earlier copy."
             )
-        self._restore_hold(state)
+        self._restore_hold(state, asked)
 
-    def _restore_hold(self, state: dict[str, Any]) -> None:
+    def _restore_hold(self, state: dict[str, Any], asked: int) -> None:
         X = self.policy.action_set
         self.held = read_played("held", state["held"], X.dim)
         for name in _COUNTS:
@@ -499,6 +498,15 @@ class Core:
             raise InvalidValueError(
                 f"state.told, state.mean and state.spread must be a number of rewards, their mean "
                 f"and spread, got {[self.told, self.mean, self.spread]}."
+            )
+        if self.told + self.awaited > asked:
+            raise InvalidValueError(
+                f"state.told and state.awaited must be together at most the {asked} decisions "
+                f"made, got {self.told:g} and {self.awaited}."
+            )
+        if not self._slots.keys() >= set(self.held.indices.tolist()):
+            raise InvalidValueError(
+                f"state.held must be an action on state.ids, got {self.held.indices.tolist()}."
             )
         longest = self.recipe.hold * self.known
         if self.left > longest:

@@ -9,7 +9,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.certificate import PosteriorCertificate
-from sparsebandits.policies.core import CAPACITY, Core
+from sparsebandits.policies.core import Core
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
@@ -70,13 +70,13 @@ class CoreRule(Rule):
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane."""
-        longest = int(np.count_nonzero(actions, axis=1).max(initial=0))
-        if longest > CAPACITY // 2:
-            raise InvalidValueError(
-                f"Logged actions must have at most {CAPACITY // 2} non-zeros where a learner keeps "
-                f"{CAPACITY} of {self.dim} coordinates, got {longest}."
-            )
         core = self.cores[0]
+        longest = int(np.count_nonzero(actions, axis=1).max(initial=0))
+        if longest > core.capacity // 2:
+            raise InvalidValueError(
+                f"Logged actions must have at most {core.capacity // 2} non-zeros where a learner "
+                f"keeps {core.capacity} of {self.dim} coordinates, got {longest}."
+            )
         core.take_in()
         super().learn_many(actions, rewards)
         core.left = 0
@@ -143,4 +143,4 @@ class CoreRule(Rule):
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
-        self.cores[0].restore(state)
+        self.cores[0].restore(state, asked)

@@ -553,10 +553,10 @@ class Learner:
         Learner('sparse-thompson', 0 decisions, 0 open)
         """
         try:
-            text = zlib.decompress(data)
-        except (TypeError, zlib.error) as error:
+            saved = json.loads(zlib.decompress(data))
+        except (TypeError, ValueError, zlib.error) as error:
             raise InvalidValueError(f"These are not the bytes of a learner: {error}.") from None
-        return Learner.from_dict(json.loads(text))
+        return Learner.from_dict(saved)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Learner":

@@ -104,7 +104,12 @@ class Recipe:
         if self.prior_scale is not None:
             told = self.prior_scale if ids is None else self.prior_scale[ids]
             return np.asarray(told**-2.0)
-        return relative_prior(action_set if ids is None else action_set.section(ids), 1.0)
+        if ids is None:
+            return relative_prior(action_set, 1.0)
+        # Each on its own, available or not: it must not depend on who is asked about beside it.
+        lower, upper = action_set.whole.section(ids).axis_reach()
+        squares = np.maximum(-lower, upper) ** 2
+        return np.asarray(np.where(squares > 0, squares, 1.0))
 
     def first_scale(self, action_set: ActionSet, sigma: float | str) -> float:
         """Return the multiple of it before any reward."""

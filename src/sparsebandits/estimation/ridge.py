@@ -21,6 +21,9 @@ LAMBDAS = 0.02 * 2.2 ** np.arange(9)
 
 _TINIEST = 1e-300
 
+VOID = 1e-6
+"""Fewer rewards than this are none: the variance of a free coordinate would be above a million."""
+
 _ROUNDING = 1e-9
 """Fewer degrees of freedom than this are the rounding of a sum of d terms."""
 
@@ -215,8 +218,21 @@ class RidgeLanes:
         self.squares[0] = max(0.0, float(self.squares[0]) + moved)
 
     def fade(self, lanes: IntArray, factor: FloatArray) -> None:
-        """Let all that is known in these lanes count less, by a factor each; the prior stays."""
-        self._renew(lanes, self.prior[lanes], factor)
+        """Let all that is known in these lanes count less, by a factor each; the prior stays.
+
+        What counts for less than `VOID` rewards in all is forgotten: the prior alone is left.
+        """
+        kept = self.counts[lanes] * factor >= VOID
+        self._forget(lanes[~kept])
+        if kept.any():
+            self._renew(lanes[kept], self.prior[lanes[kept]], factor[kept])
+
+    def _forget(self, lanes: IntArray) -> None:
+        """Leave nothing but the prior in these lanes."""
+        for name in ("gram", "response", "counts", "squares", "anchor", "theta_hat", "root"):
+            getattr(self, name)[lanes] = 0.0
+        places, prior = np.arange(self.prior.shape[1]), self.prior[lanes]
+        self.root[lanes[:, None], places, places] = 1 / np.sqrt(np.where(prior > 0, prior, np.inf))
 
     def learn_prior(
         self, lanes: IntArray, unit: FloatArray, free: int

@@ -96,6 +96,8 @@ def test_the_order_of_rewards_does_not_matter(make: Make, seed: int) -> None:
         shuffled.tell(int(number), float(rewards[number - first]))
     one, two = ordered.to_dict()["state"], shuffled.to_dict()["state"]
     assert set(one) == set(two)
+    # Kept in the order in which they were told.
+    assert sorted(one.pop("told_rewards")) == sorted(two.pop("told_rewards"))
     for name in one:
         _assert_close(one[name], two[name])
     assert ordered.theta_hat is not None
@@ -236,7 +238,7 @@ def test_many_open_decisions_before_the_first_reward(make: Make) -> None:
     assert learner.open_decisions == ()
     if policy.kind not in OWN_ESTIMATE:
         plays = [Play(decision, reward_of(decision)) for decision in decisions]
-        assert_close(learner.theta_hat, expected_estimate(policy, plays))
+        assert_close(learner.theta_hat, expected_estimate(learner, plays))
     play(learner, 20)
 
 
@@ -261,7 +263,7 @@ def test_rewards_that_never_come_leave_open_decisions_and_no_trace(make: Make) -
     left, right = forgetting.to_dict()["state"], leaving.to_dict()["state"]
     assert {**left, "open": None} == {**right, "open": None}
     if policy.kind not in OWN_ESTIMATE:
-        assert_close(forgetting.theta_hat, expected_estimate(policy, plays))
+        assert_close(forgetting.theta_hat, expected_estimate(forgetting, plays))
 
 
 def test_a_thousand_open_decisions() -> None:

@@ -23,9 +23,9 @@ from tests.policies.examples import (
     adaptive,
     box,
     decision_of,
+    normal_equations,
     play,
     play_late,
-    prior_of,
     through_json,
 )
 
@@ -33,18 +33,10 @@ RIDGE = sorted(set(EXAMPLES) - set(LEAST_SQUARES) - set(OWN_ESTIMATE))
 
 
 def posterior(learner: Learner, plays: list[Play]) -> tuple[FloatArray, FloatArray, float]:
-    """theta_hat, (V + P)^-1 and sigma_hat from the plays, by the normal equations."""
-    prior = prior_of(learner.policy)
-    assert prior is not None
-    told = [(p.decision.action, p.reward) for p in plays if p.reward is not None]
-    actions = np.array([action for action, _ in told]).reshape(-1, DIM)
-    rewards = np.array([reward for _, reward in told])
-    covariance = np.linalg.inv(actions.T @ actions + np.diag(prior))
-    theta = covariance @ (actions.T @ rewards)
-    missed = rewards - actions @ theta
-    least = float(missed @ missed + theta @ (prior * theta))
-    freedom = rewards.size - float(np.trace(actions @ covariance @ actions.T))
-    return theta, covariance, math.sqrt(least / freedom)
+    """theta_hat, its covariance for unit noise and sigma_hat from the plays, the slow way."""
+    theta, covariance, sigma = normal_equations(learner, plays)
+    own = slice(theta.size - DIM, None)  # behind the baseline
+    return theta[own], covariance[own, own], sigma
 
 
 def certify(learner: Learner, draws: int = 200) -> PosteriorCertificate:

@@ -119,7 +119,7 @@ def test_every_reward_is_counted_once_and_theta_hat_solves_its_equations(kind: s
         z = np.array([[*play.decision.action, play.reward] for play in plays])
         np.testing.assert_allclose(np.add(state["moments"], state["lost"]), z.T @ z, atol=1e-9)
     elif kind != "random-sparse":
-        assert_solves(theta, expected_estimate(learner.policy, plays))
+        assert_solves(theta, expected_estimate(learner, plays))
         assert counted(learner, state) == len(plays)
     assert through_json(learner).to_dict() == learner.to_dict()
 

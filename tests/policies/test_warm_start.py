@@ -68,7 +68,7 @@ def test_theta_hat_is_least_squares_on_logs_and_explorations(make: Make, moment:
         learner.warm_start(actions, rewards)
         plays += as_plays(actions, rewards)
         plays += play(learner, 50, sigma=SIGMA, seed=seed)
-        expected = expected_estimate(policy, plays)
+        expected = expected_estimate(learner, plays)
         assert expected is not None
         assert learner.theta_hat is not None
         np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-8, atol=1e-10)
@@ -94,7 +94,7 @@ def test_theta_hat_is_the_ridge_estimate_on_logs_and_plays(make: Make, moment: i
         plays += as_plays(actions, rewards)
         assert learner.certificate().replications == len(plays)
         plays += play(learner, 25, sigma=SIGMA, seed=seed)
-        expected = expected_estimate(policy, plays)
+        expected = expected_estimate(learner, plays)
         assert_close(learner.theta_hat, expected)
         assert learner.certificate().replications == len(plays)
 

@@ -284,10 +284,9 @@ class LinearEnvironment:
         sets: object = self.action_set if self.action_sets.is_fixed else self.action_sets
         theta = self.theta_star if isinstance(self.theta_star, ThetaSampler) else "fixed"
         given = {name: getattr(self, name) for name in ("baseline", *_OPTIONAL)}
-        more = "".join(
-            f", {name}={part}" for name, part in given.items() if part not in (0.0, None)
-        )
-        return f"LinearEnvironment({sets!r}, theta_star={theta}, noise={self.noise}{more})"
+        more = [f", {name}={part}" for name, part in given.items() if part not in (0.0, None)]
+        about = f"{sets!r}, theta_star={theta}, noise={self.noise}{''.join(more)}"
+        return f"LinearEnvironment({about})"
 
 
 ENVIRONMENT_KEYS = tuple(field.name for field in fields(LinearEnvironment))

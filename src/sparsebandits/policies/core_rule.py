@@ -119,6 +119,7 @@ class CoreRule(Rule):
             deviation=deviation,
             probability=probability,
             draws=draws if np.isfinite(probability) else 0,
+            warning=core.recipe.expiry,
         )
 
     def _priors(self, core: Core) -> FloatArray:

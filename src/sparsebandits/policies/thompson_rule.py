@@ -1,6 +1,7 @@
 """How SparseThompson decides, for many lanes at once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.estimation.ridge import LAMBDAS
 from sparsebandits.policies.candidates import Candidates, climbed
+from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
@@ -277,6 +279,10 @@ class ThompsonRule(RidgeRule):
             rewards = rewards - np.einsum("nd,d->n", actions, self.design.centre)
         super().learn_many(actions, rewards)
         self.left[0] = 0
+
+    def certificate(self, horizon: int | None, draws: int) -> PosteriorCertificate:
+        """Describe the posterior behind the next decision, and say where it expires."""
+        return replace(super().certificate(horizon, draws), warning=self.recipe.expiry)
 
     # ------------------------------------------------------------------ saved
 

@@ -263,9 +263,9 @@ class OFULRule(RidgeRule):
         return np.asarray(actions[lanes, index.argmax(axis=1)])
 
     def _corners(self, current: ActionSet, radii: FloatArray) -> FloatArray:
-        # ||z||_1 <= sqrt(d) ||z||_2, d counting the baseline: with theta = theta_hat + R z the cross-polytope
-        # ||z||_1 <= sqrt(d) beta contains the ellipsoid ||z||_2 <= beta, and a linear function is
-        # largest at a corner.
+        # ||z||_1 <= sqrt(d) ||z||_2, where d counts the baseline: with theta = theta_hat + R z the
+        # cross-polytope ||z||_1 <= sqrt(d) beta contains the ellipsoid ||z||_2 <= beta, and a
+        # linear function is largest at a corner.
         columns = np.swapaxes(self.posterior.root, 1, 2)
         away = (math.sqrt(self.design.size) * radii)[:, None, None] * columns
         centres = self.posterior.theta_hat[:, None, :]

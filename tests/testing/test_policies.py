@@ -122,10 +122,12 @@ class InOrder(LinTSRule):
         rewards: FloatArray,
         pulls: IntArray,
         lanes: IntArray | None = None,
+        contexts: FloatArray | None = None,
+        ages: FloatArray | None = None,
     ) -> None:
         if (actions != self.last).any():
             raise RuntimeError("out of order")
-        super().learn(actions, rewards, pulls, lanes)
+        super().learn(actions, rewards, pulls, lanes, contexts, ages)
 
 
 class Lenient(sb.Learner):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.estimation.least_squares import inverse
-from sparsebandits.estimation.ridge import REFACTOR
+from sparsebandits.estimation.ridge import REFACTOR, VOID
 from sparsebandits.validation import LARGEST_REWARD, FloatArray, IntArray
 
 FRESH = 128
@@ -218,7 +218,12 @@ class CoreRidge:
 
     def fade(self, factor: float, rng: np.random.Generator) -> None:
         """Let all that is known count less; the prior stays."""
-        self._renew(1.0, factor, rng)
+        if self.counts * factor >= VOID:
+            self._renew(1.0, factor, rng)
+            return
+        self._forget()
+        if self.size > FRESH:
+            self.draw_all(rng)
 
     def scale_prior(self, factor: float, rng: np.random.Generator) -> None:
         """Go on with another prior, a multiple of the old one."""
@@ -240,6 +245,14 @@ class CoreRidge:
         self.squares = max(0.0, factor * errors + float(self.prior @ self.theta**2))
         if self.size > FRESH:
             self.draw_all(rng)
+
+    def _forget(self) -> None:
+        """Leave nothing but the prior."""
+        self.counts = self.squares = self.anchor = self.spent = 0.0
+        for array in (self.gram, self.covariance, self.theta, self.response):
+            array[:] = 0.0
+        places = np.arange(self.size)
+        self.covariance[places, places] = 1 / np.where(self.prior > 0, self.prior, np.inf)
 
     def copy(self) -> "CoreRidge":
         """Return a twin, to be told what this one is not."""

@@ -346,7 +346,8 @@ class Core:
 
     def learn(self, played: Played, reward: float, age: float = 0.0) -> None:
         """Take in the reward of an action that was played `age` choices ago."""
-        weight = float(self.recipe.weights(np.array([age]))[0])
+        # What is known counts as it did when it last faded: so does a reward, by its decision.
+        weight = float(self.recipe.weights(np.array([age - self.aged]))[0])
         reward -= self._offset(played)
         held = self.held
         own = self.awaited > 0 and held.context is None and played.context is None
@@ -384,7 +385,8 @@ class Core:
                 f"The reward cannot be corrected: coordinates {missing} of its action were set "
                 "aside for others since. Tell all rewards to a new learner."
             )
-        weight, offset = float(self.recipe.weights(np.array([age]))[0]), self._offset(played)
+        weight = float(self.recipe.weights(np.array([age - self.aged]))[0])
+        offset = self._offset(played)
         self.model.correct(*self._columns(played), old - offset, new - offset, weight)
         self.left = 0
 

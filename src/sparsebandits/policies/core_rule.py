@@ -116,6 +116,7 @@ class CoreRule(Rule):
             deviation=deviation,
             probability=probability,
             draws=draws if np.isfinite(probability) else 0,
+            warning=core.recipe.expiry,
         )
 
     def summary(self, draws: int) -> Summary:

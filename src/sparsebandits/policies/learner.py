@@ -39,7 +39,7 @@ from sparsebandits.validation import (
 
 _SHORTEST = 1.0 / LARGEST_REWARD
 
-REMEMBERED = 100
+REMEMBERED = 50
 """How many told rewards are kept, to be corrected."""
 
 
@@ -400,7 +400,7 @@ class Learner:
         """Replace the reward that was told of a decision by another.
 
         What is known is then as if the right one had been told; decisions made meanwhile stay what
-        they are. The rewards of the last 100 decisions told can be replaced, by policies that learn
+        they are. The rewards of the last 50 decisions told can be replaced, by policies that learn
         by a regression of all rewards.
 
         Examples

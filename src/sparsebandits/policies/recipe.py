@@ -122,6 +122,16 @@ class Recipe:
         reach = relative_prior(action_set.section(ids), ridge)
         return float(reach.mean() / self.unit(action_set, ids).mean())
 
+    @property
+    def expiry(self) -> str | None:
+        """What a certificate warns of where rewards fade."""
+        if self.half_life is None:
+            return None
+        return (
+            f"Rewards fade with a half-life of {self.half_life:g} decisions: this is said of now, "
+            "and expires as theta* may change."
+        )
+
     def steps(self, known: FloatArray, widths: FloatArray) -> IntArray:
         """For how many steps actions with x' V^-1 x = `widths` are played, at least 1."""
         held = np.minimum(self.hold / np.maximum(widths, _TINY), 1 + self.hold * known)

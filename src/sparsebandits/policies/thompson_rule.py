@@ -1,6 +1,7 @@
 """How SparseThompson decides, for many lanes at once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.estimation.ridge import LAMBDAS, RootBelief
 from sparsebandits.policies.candidates import Candidates, climbed
+from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
@@ -233,7 +235,8 @@ class ThompsonRule(RidgeRule):
         contexts, ages = self._circumstances
         if self.design.centre is not None:
             rewards = rewards - np.einsum("nd,d->n", actions, self.design.centre)
-        weights = np.ones(rewards.size) if ages is None else self.recipe.weights(ages)
+        # What is known counts as it did when it last faded: so does a reward, by its decision.
+        weights = self.recipe.weights((0.0 if ages is None else ages) - self.aged[lanes])
         awaited = self.awaited[lanes]
         own = (awaited > 0) & (not self.design.context)
         if actions is not self.held:
@@ -274,7 +277,9 @@ class ThompsonRule(RidgeRule):
             self._learn_prior(asked[(known > 0) & (known >= self.renewal[asked])])
         aged = asked[self.recipe.is_aged(self.aged[asked])]
         if aged.size:
-            self.posterior.fade(aged, self.recipe.weights(self.aged[aged].astype(np.float64)))
+            factor = self.recipe.weights(self.aged[aged].astype(np.float64))
+            self.posterior.fade(aged, factor)
+            self.renewal[aged] *= factor  # or a count that fades would never reach it again
             self.aged[aged] = 0
 
     def _learn_prior(self, lanes: IntArray) -> None:
@@ -312,6 +317,10 @@ class ThompsonRule(RidgeRule):
         super().learn_many(actions, rewards)
         self.left[0] = 0
 
+    def certificate(self, horizon: int | None, draws: int) -> PosteriorCertificate:
+        """Describe the posterior behind the next decision, and say where it expires."""
+        return replace(super().certificate(horizon, draws), warning=self.recipe.expiry)
+
     # ------------------------------------------------------------------ saved
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
@@ -345,10 +354,12 @@ class ThompsonRule(RidgeRule):
         self._take_in(self.everyone)
         action = played.action(self.dim)[None]
         context = None if played.context is None else played.context[None]
-        weight = float(self.recipe.weights(np.array([float(age)]))[0])
+        weight = float(self.recipe.weights(age - self.aged.astype(np.float64))[0])
         offset = 0.0 if self.design.centre is None else float(action[0] @ self.design.centre)
         column = self.design.columns(action, context)[0]
         self.posterior.correct(column, old - offset, new - offset, weight)
+        if self.recipe.evidence:  # the scale of the prior was learned from the wrong one
+            self._learn_prior(self.everyone)
         self.left[:] = 0
 
     def decide(

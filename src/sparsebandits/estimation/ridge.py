@@ -237,9 +237,9 @@ class RidgeLanes:
     ) -> tuple[FloatArray, FloatArray]:
         r"""Scale the prior of these lanes to what the rewards say of it; return scale and sigma.
 
-        The prior is lambda times `unit`, (dim,), where lambda is the exponential of the mean of
-        log lambda under its posterior on a grid: with q = the least penalised squares and n the
-        rewards less the `free` first columns, which are integrated out,
+        Behind the `free` first columns, which are integrated out, the prior is lambda times `unit`,
+        (dim,), where lambda is the exponential of the mean of log lambda under its posterior on a
+        grid: with q = the least penalised squares and n the rewards less `free`,
 
             log w = -(n / 2) log(q / n) - (log det(V + lambda P) - log det(lambda P)) / 2,
 
@@ -268,7 +268,9 @@ class RidgeLanes:
         silent = (known <= free) | (total[:, 0] == 0)
         scale[silent], sigma[silent] = LAMBDAS[LAMBDAS.size // 2], 0.0
         scale *= np.clip(20 / np.maximum(known, 1), 0.13, 1.0)
-        self._renew(lanes, scale[:, None] * unit, np.ones(len(scale)))
+        prior = self.prior[lanes]
+        prior[:, free:] = scale[:, None] * unit[free:]
+        self._renew(lanes, prior, np.ones(len(scale)))
         return scale, sigma
 
     def _without(self, lanes: IntArray, free: int) -> tuple[FloatArray, FloatArray]:

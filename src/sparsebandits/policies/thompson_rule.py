@@ -232,22 +232,25 @@ class ThompsonRule(RidgeRule):
 
     def _take_in(self, lanes: IntArray) -> None:
         """Let the regression know what was set aside in these lanes, and fade where it is time."""
-        asked, told = lanes, self.told[lanes]
+        self._add_told(lanes)
+        if self.recipe.evidence:
+            known = self.posterior.counts[lanes]
+            self._learn_prior(lanes[(known > 0) & (known >= self.renewal[lanes])])
+        aged = lanes[self.recipe.is_aged(self.aged[lanes])]
+        if aged.size:
+            factor = self.recipe.weights(self.aged[aged].astype(np.float64))
+            self.posterior.fade(aged, factor)
+            self.renewal[aged] *= factor  # or a count that fades would never reach it again
+            self.aged[aged] = 0
+
+    def _add_told(self, lanes: IntArray) -> None:
+        told = self.told[lanes]
         waiting = told > 0
         if not waiting.all():
             lanes, told = lanes[waiting], told[waiting]
         if lanes.size:
             self._add_aside(self.posterior, lanes, None if lanes.size == self.lanes else lanes)
             self.told[lanes] = self.mean[lanes] = self.spread[lanes] = 0.0
-        if self.recipe.evidence:
-            known = self.posterior.counts[asked]
-            self._learn_prior(asked[(known > 0) & (known >= self.renewal[asked])])
-        aged = asked[self.recipe.is_aged(self.aged[asked])]
-        if aged.size:
-            factor = self.recipe.weights(self.aged[aged].astype(np.float64))
-            self.posterior.fade(aged, factor)
-            self.renewal[aged] *= factor  # or a count that fades would never reach it again
-            self.aged[aged] = 0
 
     def _learn_prior(self, lanes: IntArray) -> None:
         """Learn the scale of the prior anew: at every reward first, and later when t is 5% more."""
@@ -293,7 +296,8 @@ class ThompsonRule(RidgeRule):
             raise InvalidValueError(
                 f"state.prior_scale must lie in {_LEAST_SCALE:g}..{LAMBDAS[-1]:g}, got {scale:g}."
             )
-        self.posterior.prior[0] = scale * self._unit
+        base = self.design.base
+        self.posterior.prior[0, base:] = scale * self._unit[base:]
         super().restore(state, asked)
         known = float(self.posterior.counts[0] + self.told[0])
         left, longest = int(self.left[0]), self.recipe.hold * known
@@ -314,7 +318,7 @@ class ThompsonRule(RidgeRule):
 
     def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
         """Replace a reward of the only lane by another."""
-        self._take_in(self.everyone)
+        self._add_told(self.everyone)
         action = played.action(self.dim)[None]
         context = None if played.context is None else played.context[None]
         weight = float(self.recipe.weights(age - self.aged.astype(np.float64))[0])

@@ -102,15 +102,15 @@ def regret(action_set: sb.ActionSet, trials: int, horizon: int, **keywords: Any)
 def test_regret_does_not_see_the_baseline_and_scales_with_the_unit() -> None:
     """But for rounding the runs are the same: no false alarm but where that tips a decision."""
     X = sb.LpBall(8)
-    plain = regret(X, 12, 250)
+    plain = regret(X, 8, 150)
     for changed in (
-        regret(X, 12, 250, baseline=5.0),
-        regret(X, 12, 250, baseline=-100.0),
-        regret(X, 12, 250, unit=1000.0) / 1000,
+        regret(X, 8, 150, baseline=5.0),
+        regret(X, 8, 150, baseline=-100.0),
+        regret(X, 8, 150, unit=1000.0) / 1000,
     ):
         assert (np.abs(changed / plain - 1) < 1e-6).mean() > 0.5
         assert changed.mean() == pytest.approx(plain.mean(), rel=0.1)
-    assert regret(X, 12, 250, baseline=5.0, intercept=False).mean() > 2 * plain.mean()
+    assert regret(X, 8, 150, baseline=5.0, intercept=False).mean() > 2 * plain.mean()
 
 
 @pytest.mark.thorough

@@ -237,9 +237,9 @@ class RidgeLanes:
     ) -> tuple[FloatArray, FloatArray]:
         r"""Scale the prior of these lanes to what the rewards say of it; return scale and sigma.
 
-        The prior is lambda times `unit`, (dim,), where lambda is the exponential of the mean of
-        log lambda under its posterior on a grid: with q = the least penalised squares and n the
-        rewards less the `free` first columns, which are integrated out,
+        Behind the `free` first columns, which are integrated out, the prior is lambda times `unit`,
+        (dim,), where lambda is the exponential of the mean of log lambda under its posterior on a
+        grid: with q = the least penalised squares and n the rewards less `free`,
 
             log w = -(n / 2) log(q / n) - (log det(V + lambda P) - log det(lambda P)) / 2,
 
@@ -268,12 +268,14 @@ class RidgeLanes:
         silent = (known <= free) | (total[:, 0] == 0)
         scale[silent], sigma[silent] = LAMBDAS[LAMBDAS.size // 2], 0.0
         scale *= np.clip(20 / np.maximum(known, 1), 0.13, 1.0)
-        self.set_prior(lanes, scale[:, None] * unit)
+        self.set_prior(lanes, scale, unit, free)
         return scale, sigma
 
-    def set_prior(self, lanes: IntArray, prior: FloatArray) -> None:
-        """Go on with other priors in these lanes, (n, dim)."""
-        self._renew(lanes, prior, np.ones(len(prior)))
+    def set_prior(self, lanes: IntArray, scale: FloatArray, unit: FloatArray, free: int) -> None:
+        """Go on with other priors in these lanes: multiples of `unit` beyond the first columns."""
+        prior = self.prior[lanes]
+        prior[:, free:] = scale[:, None] * unit[free:]
+        self._renew(lanes, prior, np.ones(len(scale)))
 
     def _without(self, lanes: IntArray, free: int) -> tuple[FloatArray, FloatArray]:
         """Return V and b with the first columns integrated out, of which little was believed."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.recipe import Boldness
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _TINY = 1e-300
 
@@ -80,7 +80,11 @@ class Candidates:
         thetas = self.design.thetas(parameters, self.contexts)
         actions = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
         gains, widths, means = self.weigh(actions)
-        bonus = self._bonus(widths)
+        at_home = None
+        if self._bonus.knows_home:
+            home = actions[:, :1] if not self.index.size else self.actions[:, :1]
+            at_home = ~((actions != 0) & (home == 0)).any(axis=2)
+        bonus = self._bonus(widths, at_home)
         roots = np.sqrt(widths)
         index = bonus * roots
         index += means
@@ -135,18 +139,18 @@ class Candidates:
         winner = self.rows, self.index.argmax(axis=1)
         return self.actions[winner], self.widths[winner]
 
-    def efficient(self, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def efficient(self, sigma: FloatArray, ready: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the same, or what settles at less cost whether the best is better than the known.
 
         The known one, at home, is the best for the estimate. Where the winner uses coordinates
         that it does not, actions are sought that stress these: the largest
         (x_f' C (x - x_home))^2 / (1 + x_f' C x_f), what a reward of x_f tells of the difference,
-        over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs.
+        over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs; in lanes that are `ready`.
         """
         actions, widths = self.best()
         home = self.actions[:, 0]
         outside = (actions != 0) & (home == 0)
-        leaving = np.flatnonzero(outside.any(axis=1))
+        leaving = np.flatnonzero(outside.any(axis=1) & ready)
         if not leaving.size:
             return actions, widths
         part = self._some(leaving)
@@ -166,8 +170,8 @@ class Candidates:
 
     def _some(self, rows: IntArray) -> "Candidates":
         contexts = None if self.contexts is None else self.contexts[rows]
-        bonus = self._bonus.some(rows)
-        return Candidates(self.belief.some(rows), self.design, contexts, self._best, bonus)
+        belief = self.belief.some(rows)
+        return Candidates(belief, self.design, contexts, self._best, self._bonus)
 
 
 def climbed(

@@ -319,7 +319,7 @@ class Core:
         spreads = belief.spreads(self.rng, self._promising(section))
         spreads = self.recipe.scale * sigma[0] * spreads
         climbed(candidates, spreads, section.axis_reach(), self.recipe.climbs)
-        chosen, widths = candidates.efficient(sigma) if self.recipe.is_round else candidates.best()
+        chosen, widths = candidates.best()
         action = chosen[0]
         slots = np.flatnonzero(action)
         order = np.argsort(self.ids[slots])

@@ -11,6 +11,9 @@ from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _TINY = 1e-300
 
+YOUNG = 100
+"""Before so many rewards a learner is young: its index is another, and so is its noise level."""
+
 _LESSON = 0.01
 """An action with t ||x||^2_{V^-1} below this teaches nothing next to an average reward."""
 
@@ -29,8 +32,11 @@ class Recipe:
         Their spread, in posterior deviations.
     growth, share : float
         The index lies sqrt(growth log(e + share t ||x||^2_{V^-1})) deviations above the mean.
-    young_growth, young : float
-        The growth before so many rewards are known.
+    young_growth, home_growth : float
+        The growth while fewer than `YOUNG` rewards are known, and after that of actions that use
+        no coordinate that the best action for the estimate does not.
+    patience : float
+        t counts as t (1000 / t)^patience; on round sets only after `YOUNG` rewards.
     climbs : int
         From how many of the proposals one climbs.
     is_round : bool
@@ -52,7 +58,8 @@ class Recipe:
     scale: float = 1.0
     growth: float = 1.1
     young_growth: float = 1.1
-    young: float = 200.0
+    home_growth: float | None = None
+    patience: float = 0.0
     climbs: int = 2
     is_round: bool = False
     evidence: bool = False
@@ -73,16 +80,27 @@ class Recipe:
         if sparsity == 1 or (sorting is not None and np.isinf(sorting.exponent)):
             return cls()
         if action_set.is_strongly_convex:
-            return cls(growth=1.4, young_growth=1.4, is_round=True)
-        return cls(growth=1.4, evidence=True)
+            return cls(growth=1.5, home_growth=1.1, patience=0.35, is_round=True)
+        return cls(growth=1.6, young_growth=0.8, patience=0.35, evidence=True)
 
     def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
         """Return how far the index lies above the mean in lanes that know so many rewards."""
-        growth = np.where(rewards < self.young, self.young_growth, self.growth)
+        young = rewards < YOUNG
+        growth = np.where(young, self.young_growth, self.growth)
+        home = growth if self.home_growth is None else np.where(young, growth, self.home_growth)
         steps = rewards + 1.0
+        if self.patience:
+            fewer = steps * (1000.0 / steps) ** self.patience
+            steps = np.where(young, steps, fewer) if self.is_round else fewer
         if self.horizon is not None:
-            growth, steps = np.full_like(growth, 1.1), np.maximum(self.horizon - rewards, 1.0)
-        return Boldness((self.share * steps)[:, None], (growth * sigma * sigma)[:, None])
+            growth = home = np.full_like(growth, 1.1)
+            steps = np.maximum(self.horizon - rewards, 1.0)
+        squares = sigma * sigma
+        return Boldness(
+            (self.share * steps)[:, None],
+            (growth * squares)[:, None],
+            None if home is growth else (home * squares)[:, None],
+        )
 
     def weights(self, ages: FloatArray) -> FloatArray:
         """How much rewards count whose decisions were made so many decisions ago."""
@@ -142,17 +160,21 @@ class Recipe:
 class Boldness:
     """sigma sqrt(growth log(e + share t ||x||^2)): what the index adds to the mean, over ||x||."""
 
-    def __init__(self, steps: FloatArray, factor: FloatArray) -> None:
-        self._steps, self._factor = steps, factor
+    def __init__(self, steps: FloatArray, factor: FloatArray, home: FloatArray | None) -> None:
+        self._steps, self._factor, self._home = steps, factor, home
 
-    def __call__(self, widths: FloatArray) -> FloatArray:
-        """Return it for ||x||^2 = `widths`, (lanes, k)."""
+    def __call__(self, widths: FloatArray, at_home: BoolArray | None = None) -> FloatArray:
+        """Return it for ||x||^2 = `widths`, (lanes, k), of actions that are at home or not."""
         bonus = self._steps * widths
         bonus += np.e
         np.log(bonus, out=bonus)
-        bonus *= self._factor
+        if self._home is None or at_home is None:
+            bonus *= self._factor
+        else:
+            bonus *= np.where(at_home, self._home, self._factor)
         return np.sqrt(bonus, out=bonus)
 
-    def some(self, rows: IntArray) -> "Boldness":
-        """Return that of some lanes."""
-        return Boldness(self._steps[rows], self._factor[rows])
+    @property
+    def knows_home(self) -> bool:
+        """Whether it matters where an action is."""
+        return self._home is not None

@@ -16,7 +16,7 @@ from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
-from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.recipe import YOUNG, Recipe
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
@@ -25,9 +25,6 @@ _RENEWED = ("told", "mean", "spread", "aged", "prior_scale", "sigma_young", "ren
 """What changes before a decision."""
 
 _LEAST_SCALE = 0.1 * LAMBDAS[0]
-
-_YOUNG = 100
-"""Before so many rewards the noise level is the one that goes with the learned prior."""
 
 
 class ThompsonRule(RidgeRule):
@@ -222,7 +219,7 @@ class ThompsonRule(RidgeRule):
     ) -> FloatArray:
         level = model.noise_scale(lanes, variances)
         if self.recipe.evidence:
-            young = (model.counts[lanes] < _YOUNG) & (self.renewal[lanes] > 0)
+            young = (model.counts[lanes] < YOUNG) & (self.renewal[lanes] > 0)
             level = np.where(young, self.sigma_young[lanes], level)
         if not isinstance(self.sigma, str):
             level = np.maximum(level, self.sigma)
@@ -265,22 +262,25 @@ class ThompsonRule(RidgeRule):
 
     def _take_in(self, lanes: IntArray) -> None:
         """Let the regression know what was set aside in these lanes, and fade where it is time."""
-        asked, told = lanes, self.told[lanes]
+        self._add_told(lanes)
+        if self.recipe.evidence or self.recipe.prior_scale is not None:
+            known = self.posterior.counts[lanes]
+            self._learn_prior(lanes[(known > 0) & (known >= self.renewal[lanes])])
+        aged = lanes[self.recipe.is_aged(self.aged[lanes])]
+        if aged.size:
+            factor = self.recipe.weights(self.aged[aged].astype(np.float64))
+            self.posterior.fade(aged, factor)
+            self.renewal[aged] *= factor  # or a count that fades would never reach it again
+            self.aged[aged] = 0
+
+    def _add_told(self, lanes: IntArray) -> None:
+        told = self.told[lanes]
         waiting = told > 0
         if not waiting.all():
             lanes, told = lanes[waiting], told[waiting]
         if lanes.size:
             self._add_aside(self.posterior, lanes, None if lanes.size == self.lanes else lanes)
             self.told[lanes] = self.mean[lanes] = self.spread[lanes] = 0.0
-        if self.recipe.evidence or self.recipe.prior_scale is not None:
-            known = self.posterior.counts[asked]
-            self._learn_prior(asked[(known > 0) & (known >= self.renewal[asked])])
-        aged = asked[self.recipe.is_aged(self.aged[asked])]
-        if aged.size:
-            factor = self.recipe.weights(self.aged[aged].astype(np.float64))
-            self.posterior.fade(aged, factor)
-            self.renewal[aged] *= factor  # or a count that fades would never reach it again
-            self.aged[aged] = 0
 
     def _learn_prior(self, lanes: IntArray) -> None:
         """Learn the scale of the prior anew: at every reward first, and later when t is 5% more."""
@@ -291,7 +291,7 @@ class ThompsonRule(RidgeRule):
             self.prior_scale[lanes], self.sigma_young[lanes] = learned
         else:
             self.prior_scale[lanes] = scale = self._level(self.posterior, lanes) ** 2
-            self.posterior.set_prior(lanes, scale[:, None] * self._unit)
+            self.posterior.set_prior(lanes, scale, self._unit, self.design.base)
         known = self.posterior.counts[lanes]
         self.renewal[lanes] = np.maximum(known + 1, np.ceil(1.05 * known))
 
@@ -330,7 +330,8 @@ class ThompsonRule(RidgeRule):
             raise InvalidValueError(
                 f"state.prior_scale must lie in {_LEAST_SCALE:g}..{LAMBDAS[-1]:g}, got {scale:g}."
             )
-        self.posterior.prior[0] = scale * self._unit
+        base = self.design.base
+        self.posterior.prior[0, base:] = scale * self._unit[base:]
         super().restore(state, asked)
         known = float(self.posterior.counts[0] + self.told[0])
         left, longest = int(self.left[0]), self.recipe.hold * known
@@ -351,14 +352,14 @@ class ThompsonRule(RidgeRule):
 
     def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
         """Replace a reward of the only lane by another."""
-        self._take_in(self.everyone)
+        self._add_told(self.everyone)
         action = played.action(self.dim)[None]
         context = None if played.context is None else played.context[None]
         weight = float(self.recipe.weights(age - self.aged.astype(np.float64))[0])
         offset = 0.0 if self.design.centre is None else float(action[0] @ self.design.centre)
         column = self.design.columns(action, context)[0]
         self.posterior.correct(column, old - offset, new - offset, weight)
-        if self.recipe.evidence:  # the scale of the prior was learned from the wrong one
+        if self.renewal.any():  # the scale of the prior was learned from the wrong one
             self._learn_prior(self.everyone)
         self.left[:] = 0
 
@@ -371,7 +372,9 @@ class ThompsonRule(RidgeRule):
         if sigma is None:
             sigma = self._level(model, lanes, belief.variances)
         candidates = self.candidates(lanes, current, belief, sigma)
-        return candidates.efficient(sigma) if self.recipe.is_round else candidates.best()
+        if not self.recipe.is_round:
+            return candidates.best()
+        return candidates.efficient(sigma, self.posterior.counts[lanes] >= YOUNG)
 
     def candidates(
         self, lanes: IntArray, current: ActionSet, belief: RootBelief, sigma: FloatArray

@@ -257,7 +257,7 @@ class CoreRidge:
         if not (abs(self.anchor) < LARGEST_REWARD if has_free else self.anchor == 0):
             return False
         with np.errstate(all="ignore"):  # what overflows agrees with nothing
-            return not self.size or self._solves() and self._spans()
+            return not self.size or (self._solves() and self._spans())
 
     def _spans(self) -> bool:
         """Whether the deviates that are kept are of the size of C: none is 40 deviations off."""

@@ -153,6 +153,16 @@ def test_the_action_zero_teaches_the_noise_alone() -> None:
     assert model.noise_scale() == pytest.approx(math.sqrt(25 / 2))
 
 
+def test_rewards_may_come_before_any_column() -> None:
+    model = CoreRidge(np.zeros(0))
+    add(model, np.zeros(0), 3.0)
+    assert model.agrees()
+    model.grow(np.ones(2))
+    add(model, np.ones(2), 3.0)
+    np.testing.assert_allclose(model.theta, [1.0, 1.0])
+    assert model.counts == 2
+
+
 def test_beliefs_are_those_of_the_covariance() -> None:
     model, _ = filled(FREE, 7, 30)
     belief, inverse = model.belief(), np.linalg.inv(precision_of(model))

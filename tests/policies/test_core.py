@@ -22,7 +22,6 @@ from sparsebandits.policies import Learner
 from sparsebandits.policies.core import CAPACITY, Gate
 from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray, IntArray
@@ -31,7 +30,7 @@ from tests.policies.examples import ellipsoid
 from tests.policies.test_hold import decides
 from tests.reference.stepwise import simulate_stepwise
 
-DIM = 60
+DIM = 150
 
 SETS: list[sb.ActionSet] = [
     sb.LpBall(DIM),
@@ -95,7 +94,7 @@ def test_cases_of_the_gate() -> None:
 
 def test_below_4_h_plus_16_nothing_is_gated() -> None:
     rngs = [np.random.default_rng(0)]
-    for sparsity in (1, 5):
+    for sparsity in (30, 40):
         most = 4 * sparsity + 16
         for make in (sb.LpBall, cube):
             small, large = (thompson(make(dim), sparsity) for dim in (most, most + 1))
@@ -124,7 +123,7 @@ def expected_theta(learner: Learner, actions: list[FloatArray], rewards: list[fl
 
 @pytest.mark.parametrize("action_set", SETS, ids=IDS)
 def test_late_lost_and_masked_rewards_give_the_ridge_estimate(action_set: sb.ActionSet) -> None:
-    """Nobody is retired among 60: what is known is what the dense regression knows, at any time."""
+    """Nobody is retired among 150: what is known is what the dense regression knows."""
     learner, rng = thompson(action_set).start(seed=1), np.random.default_rng(2)
     theta = rng.uniform(-1, 1, DIM)
     waiting: list[sb.Decision] = []
@@ -226,13 +225,10 @@ def test_nobody_is_admitted_for_whom_one_would_go_who_still_matters() -> None:
     for worst, opens in ((0.9, False), (-5.0, True)):
         learner = thompson(cube(5000)).start(seed=0)
         own = core_of(learner)
-        for number in range(CAPACITY):  # 40 rewards of each, with noise of 1
-            own._add(
-                Played(np.array([number]), np.ones(1), EXPLOIT),
-                1.0 if number > 7 else worst,
-                40.0,
-                40.0,
-            )
+        for number in range(CAPACITY):  # actions so long that two are worth 80 rewards
+            mean, noise = (1.0 if number > 7 else worst), (-1.0) ** number
+            told(learner, [number], 4 * mean + noise, 4.0)
+            told(learner, [number], 8 * mean - noise, 8.0)
         before = set(own.ids.tolist())
         assert before == set(range(CAPACITY))
         own.gate = Gate(3, price=0.0, least=1e6)  # always for it
@@ -365,18 +361,16 @@ def test_a_decision_has_its_non_zeros_and_makes_its_action(action_set: sb.Action
             assert not array.flags.writeable  # the learner may hold on to them
 
 
-def informed(dim: int = 60) -> Learner:
+def informed(dim: int = DIM) -> Learner:
     """A learner that knows two good coordinates of a dozen so well that it holds its decisions."""
     learner = thompson(cube(dim), 2).start(seed=0)
     own = core_of(learner)
     own.gate = Gate(2, least=0.0, most=0.0)
-    for number in range(12):  # the mean of 5,000 rewards with noise of 0.1
-        own._add(
-            Played(np.array([number]), np.ones(1), EXPLOIT),
-            1.0 if number < 2 else -1.0,
-            5000.0,
-            50.0,
-        )
+    for step in range(3000):  # where nothing is played nothing is earned
+        told(learner, [], 0.1 * (-1) ** step)
+    for number in range(12):
+        for step in range(3000 if number < 2 else 100):
+            told(learner, [number], (1.0 if number < 2 else -1.0) + 0.1 * (-1) ** step)
     return learner
 
 
@@ -388,7 +382,7 @@ def test_decisions_are_held_while_nothing_else_comes_in() -> None:
         learner.tell(learner.open_decisions[-1], 2.0)
     assert anew[0]
     assert sum(anew) < 15
-    assert core_of(learner).known == 60_030
+    assert core_of(learner).known == 10_030
 
     def held() -> Learner:
         one = informed()
@@ -405,7 +399,7 @@ def test_decisions_are_held_while_nothing_else_comes_in() -> None:
     assert decides(masked, available=range(50))
     assert decides(masked)
     logged = held()
-    logged.warm_start(np.eye(60)[:1], [1.0])
+    logged.warm_start(np.eye(DIM)[:1], [1.0])
     assert decides(logged)
     forgotten = held()
     forgotten.forget(2)
@@ -545,9 +539,9 @@ def test_coordinates_in_other_units_change_no_decision() -> None:
 def test_coordinates_that_cannot_be_used_have_a_prior_of_their_own() -> None:
     """It must not depend on who is admitted beside them: saved, it is compared."""
     upper = np.where(np.arange(DIM) % 2, np.linspace(0.5, 3.0, DIM), 0.0)
-    for action_set in (sb.Box(np.zeros(DIM), upper), sb.LpBall(DIM).restrict(range(40))):
+    for action_set in (sb.Box(np.zeros(DIM), upper), sb.LpBall(DIM).restrict(range(140))):
         learner = thompson(action_set).start(seed=0)
-        learner.warm_start(np.eye(DIM)[50:], np.ones(10))
+        learner.warm_start(np.eye(DIM)[-10:], np.ones(10))
         play(learner, np.ones(DIM), 30)
         assert sb.Learner.from_dict(learner.to_dict()).to_dict() == learner.to_dict()
 

@@ -262,6 +262,8 @@ class CoreRidge:
 
     def refactor(self) -> bool:
         """Make C and theta_hat anew from the sums where these are sound; say whether they were."""
+        if not self.size:
+            return True
         covariance, pivot = inverse(self.gram + np.diag(self.prior))
         if pivot <= 1e-6:
             return False
@@ -319,7 +321,7 @@ class CoreRidge:
         if not (abs(self.anchor) < LARGEST_REWARD if has_free else self.anchor == 0):
             return False
         with np.errstate(all="ignore"):  # what overflows agrees with nothing
-            return self._solves() and self._spans()
+            return not self.size or (self._solves() and self._spans())
 
     def _spans(self) -> bool:
         """Whether the deviates that are kept are of the size of C: none is 40 deviations off."""

@@ -15,10 +15,12 @@ every_set = pytest.mark.parametrize("factory", ALL_FACTORIES, ids=ALL_IDS)
 
 def random_rules(rng: np.random.Generator, dim: int) -> sb.Supports:
     """Rules of every kind, overlapping or not; some contradict each other."""
-    at_most = int(rng.integers(1, dim + 1))
-    rules: dict[str, Any] = {"at_most": at_most}
+    rules: dict[str, Any] = {}
+    count = dim
     if rng.random() < 0.4:
         rules["blocks"] = [rng.permutation(dim)[: int(rng.integers(2, dim + 1))].tolist()]
+        count = dim - len(rules["blocks"][0]) + 1
+    at_most = rules["at_most"] = int(rng.integers(1, count + 1))
     if rng.random() < 0.6:
         rules["groups"] = {
             tuple(rng.permutation(dim)[: int(rng.integers(2, dim + 1))].tolist()): int(

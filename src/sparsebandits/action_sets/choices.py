@@ -9,7 +9,7 @@ and what the best way to decide the open ones would be for a sum of scores.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ FREE, IN, OUT = 0, 1, 2
 StateArray = npt.NDArray[np.int8]
 
 
+@runtime_checkable
 class Rules(Protocol):
     """What says which supports are allowed, on whatever set (`sparsebandits.oracles.Supports`)."""
 
@@ -104,10 +105,11 @@ class Choice:
 
     @cached_property
     def width(self) -> int:
-        """The most coordinates that can be on, or a bound above it."""
-        state = self.start(np.ones((1, self.dim), dtype=np.bool_))
-        on = self.select(np.ones((1, self.dim)), state) | (state == IN)
-        return max(1, int(on.sum()))
+        """The most coordinates that can be on, or a bound above it; groups are left out."""
+        if not self.blocks:
+            return min(self.at_most, self.dim)
+        sizes = np.sort(np.bincount(self.block_of))[::-1]
+        return int(sizes[: self.at_most].sum())
 
     # ------------------------------------------------------------------ states
 
@@ -211,11 +213,6 @@ class Choice:
                 return found
             state[0, coordinate] = OUT
         return None
-
-
-def plain_choice(dim: int, sparsity: int) -> Choice:
-    """Return the rule that at most H coordinates may be on."""
-    return Choice(dim, sparsity)
 
 
 def _ranks(values: FloatArray) -> IntArray:

@@ -153,7 +153,8 @@ class CycleRule(CycleMemory):
     def _best_actions(self, lanes: IntArray) -> FloatArray:
         """Return a_c on X: on the locked support where one is locked."""
         if self.parts.locks:
-            return self.action_set.respond_on(self.plan[lanes], self.support[lanes])[0]
+            support, ruled = self.support[lanes], self.oracle.is_ruled
+            return self.action_set.respond_on(self.plan[lanes], support, all_on=ruled)[0]
         return self.oracle.actions(self.plan[lanes], self.action_set)
 
     def _passes_on(self, current: ActionSet, lanes: IntArray) -> BoolArray:

@@ -231,7 +231,7 @@ class Rule(ABC):
 
     def check_pull(self, action: FloatArray, pull: int) -> None:
         """Refuse a saved open decision that this rule cannot have made."""
-        if np.count_nonzero(action) > self.oracle.sparsity:
+        if not self.oracle.obeyed_by(action, self.action_set):
             raise InvalidValueError(
                 f"state.open must hold actions with at most {self.oracle.sparsity} non-zeros, got "
                 f"{describe(action.tolist())}."

@@ -130,7 +130,7 @@ class ThompsonRule(RidgeRule):
                 f"known, got {left}."
             )
         held, offered = self.held[0], self.offered[0] & self.policy.action_set.available
-        fits = not held[~offered].any() and np.count_nonzero(held) <= self.policy.sparsity
+        fits = not held[~offered].any() and self.oracle.obeyed_by(held, self.policy.action_set)
         if left and not (fits and self.policy.action_set.contains(held)):
             raise InvalidValueError(
                 f"state.held must be an action of {self.policy.action_set!r} on what is offered, "

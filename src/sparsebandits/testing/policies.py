@@ -115,7 +115,7 @@ def _check_decision(exam: PolicyExam, decision: Decision, current: ActionSet) ->
     whole = action.dtype == np.float64 and action.shape == (current.dim,)
     exam.require(whole, f"it is {action.dtype} of shape {action.shape}", **shown)
     exam.require(current.contains(action), "it is not in the set", **shown)
-    sparse = np.count_nonzero(action) <= exam.part.sparsity
+    sparse = exam.part.sparse_oracle.obeyed_by(action, current)
     exam.require(sparse, f"it uses more than H = {exam.part.sparsity}", **shown)
     exam.require(not action.flags.writeable, "it can be written to", **shown)
     exam.require(decision.phase in ("explore", "exploit"), f"phase {decision.phase}", **shown)

@@ -186,6 +186,29 @@ class Choice:
         taken = opened | ((sums > 0.0) & _largest(np.where(opened, np.inf, sums), self.at_most))
         return np.asarray((gains > 0.0) & taken[:, self.block_of])
 
+    def thresholds(self, scores: FloatArray, state: StateArray) -> tuple[FloatArray, FloatArray]:
+        """Return what `select` loses at least to have a coordinate on, and gains at most for one.
+
+        Without blocks. For an open coordinate that is not selected, (n, dim): the least score that
+        it would replace, 0 where there is room. For one that is, (n,): the largest score, at least
+        0, that could come in its place.
+        """
+        chosen = self.select(scores, state)
+        taken = np.where(chosen, scores, np.inf)
+        full = chosen.sum(axis=1) + (state == IN).sum(axis=1) >= self.at_most
+        least = np.where(full, taken.min(axis=1), 0.0)
+        level = np.broadcast_to(np.where(np.isinf(least), 0.0, least)[:, None], scores.shape)
+        if self._nested:
+            level = level.copy()
+            on = chosen | (state == IN)
+            for members, limit in self._nested:
+                tight = on[:, members].sum(axis=1) >= limit
+                worst = taken[:, members].min(axis=1)
+                replaced = np.where(tight & np.isfinite(worst), worst, 0.0)[:, None]
+                level[:, members] = np.maximum(level[:, members], replaced)
+        others = np.where((state == FREE) & ~chosen, scores, 0.0)
+        return level, np.maximum(others.max(axis=1), 0.0)
+
     def complete(self, on: BoolArray, usable: BoolArray) -> BoolArray | None:
         """Return a support that meets all rules and includes these, (dim,); None if there is none.
 

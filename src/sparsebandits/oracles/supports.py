@@ -55,10 +55,11 @@ class Supports:
 
     at_most: int
     at_least: int = 0
-    blocks: tuple[Coordinates, ...] | None = None
+    # Lists as they are given; tuples of tuples once they are checked.
+    blocks: Any = None
     groups: Any = ()
-    always: Coordinates = ()
-    never_together: tuple[Coordinates, ...] = ()
+    always: Any = ()
+    never_together: Any = ()
 
     def __post_init__(self) -> None:
         at_most = as_integer("at_most (H)", self.at_most, minimum=1)

@@ -175,7 +175,10 @@ class CycleRule(CycleMemory):
         fits = arms >= 0
         if fits.all():
             return self.parts.explorations(arms)
-        actions = np.tile(longest_way(current), (lanes.size, 1))
+        start = longest_way(current)
+        if not (current.contains(start) and self.oracle.obeyed_by(start, current)):
+            start = self.oracle.actions(np.zeros((1, self.dim)), current)[0]
+        actions = np.tile(start, (lanes.size, 1))
         actions[fits] = self.parts.explorations(arms[fits])
         known = self.is_known(lanes) & ~fits
         if known.any():

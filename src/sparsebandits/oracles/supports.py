@@ -172,12 +172,13 @@ def as_limit(sparsity: Any, action_set: ActionSet) -> Limit:
     ----------
     sparsity : int, Supports, or what `Supports.to_dict` returned
     """
-    if isinstance(sparsity, Mapping):
-        sparsity = Supports.from_dict(sparsity)
-    if not isinstance(sparsity, Supports):
+    if not isinstance(sparsity, (Supports, Mapping)):
         number = as_sparsity(sparsity, action_set.dim)
-        action_set.refuse_empty(number)
+        if not action_set.contains_zero:
+            action_set.refuse_empty(number)
         return number
+    if not isinstance(sparsity, Supports):
+        sparsity = Supports.from_dict(sparsity)
     if sparsity.on(action_set).is_plain:
         return as_limit(sparsity.at_most, action_set)
     action_set.refuse_empty(action_set.dim, sparsity)

@@ -181,8 +181,9 @@ def as_limit(sparsity: Any, action_set: ActionSet) -> Limit:
         sparsity = Supports.from_dict(sparsity)
     if sparsity.on(action_set).is_plain:
         return as_limit(sparsity.at_most, action_set)
-    action_set.refuse_empty(action_set.dim, sparsity)
-    return sparsity
+    rules: Supports = sparsity
+    action_set.refuse_empty(action_set.dim, rules)
+    return rules
 
 
 def _as_coordinates(name: str, value: Any) -> Coordinates:

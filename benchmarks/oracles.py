@@ -157,7 +157,8 @@ def budgets_against_mixed_integer(
     rules = "H=8" if isinstance(sparsity, int) else "H=8, groups"
     what = f"mixed-integer program / exact on a budget, {kind}, d={dim}, {rules}"
     note = f"[all proven; ten theta at once, one by one {theirs / alone:.1f}x]"
-    return Ratio(what, ours / thetas, theirs / thetas, 20, True, note)
+    bound = 20 if isinstance(sparsity, int) else 10
+    return Ratio(what, ours / thetas, theirs / thetas, bound, True, note)
 
 
 def exact_against_enumeration(rng: np.random.Generator) -> Ratio:

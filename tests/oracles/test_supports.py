@@ -76,6 +76,7 @@ def check_against_all(X: sb.ActionSet, theta: np.ndarray, rules: sb.Supports) ->
     return answered
 
 
+@pytest.mark.each_value
 @every_set
 @pytest.mark.parametrize("seed", range(8))
 def test_every_set_and_method_against_all_supports(factory: Factory, seed: int) -> None:

@@ -129,6 +129,23 @@ class ActionSet(Described):
         nothing = np.zeros(self.dim, dtype=np.bool_)
         return on if choice.allows(on[None])[0] else choice.complete(nothing, self.available)
 
+    def obeys(self, action: FloatArray, choice: Choice) -> bool:
+        """Whether what an action uses, (dim,), may be on under the rules.
+
+        More may be on than is used, where what is on may be 0.
+        """
+        on = np.asarray(action != 0)
+        if not self.is_convex:
+            return bool(choice.allows(on[None])[0])
+        return choice.complete(on, self.available) is not None
+
+    def choice_of(self, sparsity: int | Rules) -> Choice:
+        """Return H, or rules, as arrays for the coordinates of this set; made once."""
+        if isinstance(sparsity, Rules):
+            rules: Rules = sparsity
+            return self.remember(("choice", rules), lambda: rules.choice(self.names, self.dim))
+        return Choice(self.dim, as_sparsity(sparsity, self.dim))
+
     def _why_empty(self) -> str:
         """Say why a support may have no action."""
         return "the rules contradict each other"
@@ -145,7 +162,7 @@ class ActionSet(Described):
         )
 
     def _has_action(self, sparsity: int, rules: Rules | None) -> bool:
-        choice = Choice(self.dim, sparsity) if rules is None else rules.choice(self.names, self.dim)
+        choice = self.choice_of(sparsity if rules is None else rules)
         return self.support_for(np.zeros(self.dim), choice) is not None
 
     @property

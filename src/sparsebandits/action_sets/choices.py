@@ -9,7 +9,7 @@ and what the best way to decide the open ones would be for a sum of scores.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ FREE, IN, OUT = 0, 1, 2
 StateArray = npt.NDArray[np.int8]
 
 
+@runtime_checkable
 class Rules(Protocol):
     """What says which supports are allowed, on whatever set (`sparsebandits.oracles.Supports`)."""
 
@@ -97,6 +98,12 @@ class Choice:
             and ((sizes[members] == 1).all() or np.unique(self.block_of[members]).size == 1)
         ]
 
+    @cached_property
+    def _overlapping(self) -> list[tuple[IntArray, int]]:
+        """The other groups."""
+        nested = {id(members) for members, _ in self._nested}
+        return [group for group in self.groups if id(group[0]) not in nested]
+
     @property
     def is_matroid(self) -> bool:
         """Whether `select` is exact: to take the best that still fits is then best."""
@@ -104,10 +111,11 @@ class Choice:
 
     @cached_property
     def width(self) -> int:
-        """The most coordinates that can be on, or a bound above it."""
-        state = self.start(np.ones((1, self.dim), dtype=np.bool_))
-        on = self.select(np.ones((1, self.dim)), state) | (state == IN)
-        return max(1, int(on.sum()))
+        """The most coordinates that can be on, or a bound above it; groups are left out."""
+        if not self.blocks:
+            return min(self.at_most, self.dim)
+        sizes = np.sort(np.bincount(self.block_of))[::-1]
+        return int(sizes[: self.at_most].sum())
 
     # ------------------------------------------------------------------ states
 
@@ -122,12 +130,21 @@ class Choice:
         """Decide in place what is no longer open; return where the rules can still be met, (n,)."""
         included = state == IN
         possible = np.ones(state.shape[0], dtype=np.bool_)
-        for members, limit in self.groups:
+        for members, limit in self._overlapping:
             count = included[:, members].sum(axis=1)
             possible &= count <= limit
             part = state[:, members]
             part[(part == FREE) & (count >= limit)[:, None]] = OUT
             state[:, members] = part
+        if self._nested:
+            table, limits = self._side_by_side
+            counts = _extended(included, False)[:, table].sum(axis=2)
+            possible &= (counts <= limits).all(axis=1)
+            padded = _extended(state, np.int8(OUT))
+            part = padded[:, table]
+            part[(part == FREE) & (counts >= limits)[:, :, None]] = OUT
+            padded[:, table] = part
+            state[...] = padded[:, : self.dim]
         opened = self._touched(included)
         count = opened.sum(axis=1)
         possible &= count <= self.at_most
@@ -168,12 +185,7 @@ class Choice:
         """
         gains = np.where(state == FREE, scores, 0.0)
         if self._nested:
-            included = state == IN
-            for members, limit in self._nested:
-                left = limit - included[:, members].sum(axis=1)
-                part = gains[:, members]
-                part[_ranks(part) >= left[:, None]] = 0.0
-                gains[:, members] = part
+            gains = self._best_of_groups(gains, state)
         if not self.blocks:
             # What is on takes its place among the H first.
             ranked = np.where(state == IN, np.inf, gains)
@@ -183,6 +195,49 @@ class Choice:
         sums = np.add.reduceat(np.maximum(gains, 0.0)[:, order], starts, axis=1)
         taken = opened | ((sums > 0.0) & _largest(np.where(opened, np.inf, sums), self.at_most))
         return np.asarray((gains > 0.0) & taken[:, self.block_of])
+
+    @cached_property
+    def _side_by_side(self) -> tuple[IntArray, IntArray]:
+        """The nested groups as rows of one array, padded with dim, and their limits."""
+        width = max(members.size for members, _ in self._nested)
+        table = np.full((len(self._nested), width), self.dim, dtype=np.intp)
+        for row, (members, _) in zip(table, self._nested, strict=True):
+            row[: members.size] = members
+        return table, np.array([limit for _, limit in self._nested])
+
+    def _best_of_groups(self, gains: FloatArray, state: StateArray) -> FloatArray:
+        """Leave of each nested group the largest gains that its limit has room for."""
+        table, limits = self._side_by_side
+        padded = _extended(gains, 0.0)
+        left = limits - _extended(state == IN, False)[:, table].sum(axis=2)
+        part = padded[:, table]
+        part[_ranks(part) >= left[:, :, None]] = 0.0
+        padded[:, table] = part
+        return padded[:, : self.dim]
+
+    def thresholds(self, scores: FloatArray, state: StateArray) -> tuple[FloatArray, FloatArray]:
+        """Return what `select` loses at least to have a coordinate on, and gains at most for one.
+
+        Without blocks. For an open coordinate that is not selected, (n, dim): the least score that
+        it would replace, 0 where there is room. For one that is, (n,): the largest score, at least
+        0, that could come in its place.
+        """
+        chosen = self.select(scores, state)
+        taken = np.where(chosen, scores, np.inf)
+        full = chosen.sum(axis=1) + (state == IN).sum(axis=1) >= self.at_most
+        least = np.where(full, taken.min(axis=1), 0.0)
+        level = np.broadcast_to(np.where(np.isinf(least), 0.0, least)[:, None], scores.shape)
+        if self._nested:
+            table, limits = self._side_by_side
+            on = _extended(chosen | (state == IN), False)
+            tight = on[:, table].sum(axis=2) >= limits
+            worst = _extended(taken, np.inf)[:, table].min(axis=2)
+            replaced = np.where(tight & np.isfinite(worst), worst, 0.0)[:, :, None]
+            padded = _extended(level, 0.0)
+            padded[:, table] = np.maximum(padded[:, table], replaced)
+            level = padded[:, : self.dim]
+        others = np.where((state == FREE) & ~chosen, scores, 0.0)
+        return level, np.maximum(others.max(axis=1), 0.0)
 
     def complete(self, on: BoolArray, usable: BoolArray) -> BoolArray | None:
         """Return a support that meets all rules and includes these, (dim,); None if there is none.
@@ -213,16 +268,17 @@ class Choice:
         return None
 
 
-def plain_choice(dim: int, sparsity: int) -> Choice:
-    """Return the rule that at most H coordinates may be on."""
-    return Choice(dim, sparsity)
+def _extended(rows: npt.NDArray[Any], padding: Any) -> npt.NDArray[Any]:
+    """Return the rows with one column more, which stands for no coordinate, and is cut off."""
+    return np.concatenate([rows, np.full_like(rows, padding, shape=(rows.shape[0], 1))], axis=1)
 
 
 def _ranks(values: FloatArray) -> IntArray:
     """Return the place of every entry in its row sorted downwards; the first of equals wins."""
-    order = np.argsort(-values, axis=1, kind="stable")
+    order = np.argsort(-values, axis=-1, kind="stable")
     ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :], axis=1)
+    places = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
+    np.put_along_axis(ranks, order, places, axis=-1)
     return ranks
 
 

@@ -164,18 +164,18 @@ class _Search:
 
     def step(self) -> None:
         """Bound the most promising nodes of every theta; replace them by their children."""
-        order = np.lexsort((-self.bound, self.lane))
-        lane = self.lane[order]
-        rank = np.arange(lane.size) - np.searchsorted(lane, lane)
-        taken, waiting = order[rank < _TOGETHER], order[rank >= _TOGETHER]
+        taken, waiting = self._most_promising()
         lane, state = self.lane[taken], self.state[taken]
         np.add.at(self.visited, lane, 1)
         relaxed = _Relaxation(self, lane, state)
-        for chosen in (relaxed.dear, relaxed.cheap):
-            self._offer(lane, chosen)
+        self._offer(np.tile(lane, 2), np.concatenate([relaxed.dear, relaxed.cheap]))
         bound = np.minimum(self.bound[taken], relaxed.bound)
+        alive = bound > self._floor(lane)
+        if not alive.any():
+            self._keep(waiting)
+            return
         self._fix(lane, state, relaxed)
-        alive = self.choice.propagate(state) & (bound > self._floor(lane))
+        alive &= self.choice.propagate(state)
         last = alive & self._is_last(lane, state)
         self._offer(lane[last], state[last] != OUT)
         alive &= ~last
@@ -188,6 +188,18 @@ class _Search:
         self.bound = np.concatenate([self.bound[waiting], bound, bound])
         self.state = np.concatenate([self.state[waiting], *children])
         self._drop()
+
+    def _most_promising(self) -> tuple[IntArray, IntArray]:
+        """Return the nodes to bound now, the first few of each theta, and those that wait."""
+        if self.lane.size <= _TOGETHER:
+            return np.arange(self.lane.size), np.zeros(0, dtype=np.intp)
+        order = np.lexsort((-self.bound, self.lane))
+        lane = self.lane[order]
+        rank = np.arange(lane.size) - np.searchsorted(lane, lane)
+        return order[rank < _TOGETHER], order[rank >= _TOGETHER]
+
+    def _keep(self, kept: IntArray | BoolArray) -> None:
+        self.lane, self.bound, self.state = self.lane[kept], self.bound[kept], self.state[kept]
 
     def _is_last(self, lane: IntArray, state: StateArray) -> BoolArray:
         """Return the nodes where no choice is left, or all that is open may as well be on."""
@@ -204,8 +216,7 @@ class _Search:
         over = self.visited[self.lane] > NODE_LIMIT
         self.given_up = np.concatenate([self.given_up, self.lane[over]])
         self.given_up_bound = np.concatenate([self.given_up_bound, self.bound[over]])
-        kept = ~over & (self.bound > self._floor(self.lane))
-        self.lane, self.bound, self.state = self.lane[kept], self.bound[kept], self.state[kept]
+        self._keep(~over & (self.bound > self._floor(self.lane)))
 
     def _offer(self, lane: IntArray, on: BoolArray) -> None:
         """Fill the supports, (nodes, d), in the order of theta; keep what is allowed and better."""
@@ -243,14 +254,14 @@ class _Search:
 
     def _fix(self, lane: IntArray, state: StateArray, relaxed: "_Relaxation") -> None:
         """Decide the free coordinates whose other choice brings the bound below the best value."""
-        if not self.choice.is_plain:
+        if self.choice.blocks:
             return
         possible = np.where(np.isneginf(relaxed.bound), np.inf, relaxed.bound)
         slack = (self._floor(lane, -_ROUNDING) - possible)[:, None]
-        level, following = relaxed.thresholds(state)
+        level, following = self.choice.thresholds(relaxed.score, state)
         free = state == FREE
         state[free & (following[:, None] - relaxed.score < slack)] = IN
-        state[free & (relaxed.score - level[:, None] < slack)] = OUT
+        state[free & (relaxed.score - level < slack)] = OUT
 
 
 class _Relaxation:
@@ -319,15 +330,6 @@ class _Relaxation:
         amounts = np.where(chosen, amounts, 0.0)
         spend, earn = amounts.sum(axis=1), (amounts * worth).sum(axis=1)
         return score, price * (1.0 - spend) + earn, chosen, spend, earn
-
-    def thresholds(self, state: StateArray) -> tuple[FloatArray, FloatArray]:
-        """Return the least score of the open places that are taken, and the largest not taken."""
-        ranked = -np.sort(np.where(state == FREE, -self.score, np.inf), axis=1)
-        places = self.choice.at_most - (state == IN).sum(axis=1)
-        rows, last = np.arange(state.shape[0]), ranked.shape[1] - 1
-        level = ranked[rows, np.clip(places - 1, 0, last)]
-        following = np.where(places > last, -np.inf, ranked[rows, np.minimum(places, last)])
-        return np.maximum(level, 0.0), np.maximum(following, 0.0)
 
     def undecided(self, state: StateArray, nodes: BoolArray) -> IntArray:
         """Return the open coordinate to branch on, (nodes,): one in which the supports differ."""

@@ -244,7 +244,9 @@ class _ScaledProgram:
             np.concatenate([low, np.zeros(blocks), on]),
             np.concatenate([high, np.ones(blocks + size)]),
         )
-        pass_rows(self._solver, costs, matrix, limits, box, binary=size)
+        # The switches of blocks would be binary anyway. Told so: with them continuous, the presolve
+        # of HiGHS 1.15.1 found a program infeasible that has a solution.
+        pass_rows(self._solver, costs, matrix, limits, box, binary=blocks + size)
 
     def solve(
         self, start: FloatArray | None, deadline: float
@@ -261,6 +263,10 @@ class _ScaledProgram:
         if np.isfinite(deadline):
             self._solver.setOptionValue("time_limit", max(0.0, deadline - time.monotonic()))
         run_solver(self._solver)
+        if self._is_infeasible():
+            self._solver.setOptionValue("presolve", "off")  # a second opinion: see above
+            self._solver.clearSolver()
+            run_solver(self._solver)
         if self._is_infeasible():
             return None, -np.inf, True
         optimal = self._finished()
@@ -310,7 +316,8 @@ def _rule_rows(
         counted[members] = 0.0
         for member in np.flatnonzero(members):
             add(-own, np.eye(size)[member], -np.inf, 0.0)
-        add(own, -members.astype(np.float64), -np.inf, 0.0)
+        if choice.at_least:
+            add(own, -members.astype(np.float64), -np.inf, 0.0)
     nothing = np.zeros(len(large))
     add(np.ones(len(large)), counted, choice.at_least or -np.inf, choice.at_most)
     for group, limit in choice.groups:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets.choices import Choice, Rules
 from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.validation import (
@@ -17,7 +18,6 @@ from sparsebandits.validation import (
     as_integer,
     as_number,
     as_rows,
-    as_sparsity,
     describe,
 )
 
@@ -190,8 +190,8 @@ class Basis(Described):
 
     # ------------------------------------------------------------------ fit to an action set
 
-    def check(self, action_set: ActionSet, sparsity: int) -> None:
-        """Refuse the basis unless every action is H-sparse, available and in X.
+    def check(self, action_set: ActionSet, sparsity: int | Rules) -> None:
+        """Refuse the basis unless every action is H-sparse, or obeys rules, available and in X.
 
         That the actions span was established when the basis was built.
 
@@ -207,7 +207,11 @@ class Basis(Described):
                 f"The basis has {self.dim} coordinates and {action_set!r} has {action_set.dim}; "
                 "build the basis for this set, for example with make_basis('standard', ...)."
             )
-        limit = as_sparsity(sparsity, self.dim)
+        self.refuse_unfit(action_set, action_set.choice_of(sparsity))
+
+    def refuse_unfit(self, action_set: ActionSet, choice: Choice) -> None:
+        """Refuse the basis if an action uses what may not be on together, or is not in X."""
+        limit = choice.width
         sizes = self._support_sizes()
         too_many = np.flatnonzero(sizes > limit)
         if too_many.size:
@@ -217,12 +221,23 @@ class Basis(Described):
                 f"{limit} allows {limit}; raise the sparsity or use basis='standard'."
             )
         refuse_restricted(action_set, self._user_of)
+        self._refuse_disobedient(action_set, choice)
         outside = self._first_outside(action_set)
         if outside is not None:
             raise InvalidValueError(
                 f"Action k = {outside} of the basis, {_show(*self._action(outside))}, is outside "
                 f"{action_set!r}; shrink it, or use basis='standard', which stays inside."
             )
+
+    def _refuse_disobedient(self, action_set: ActionSet, choice: Choice) -> None:
+        if choice.is_plain:
+            return
+        for k in range(self.dim):
+            if not action_set.obeys(self.action(k), choice):
+                raise InvalidValueError(
+                    f"Action k = {k} of the basis uses {listed(self.support(k))}, which may not be "
+                    "on together under the rules; name a basis, which is then found to fit."
+                )
 
     def fitting(self, current: ActionSet) -> BoolArray:
         """Return which actions may be played on a set, (dim,), looking at a few rows at a time."""

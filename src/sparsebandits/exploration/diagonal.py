@@ -93,6 +93,11 @@ def standard(
     """
     lower, upper = action_set.axis_reach()
     scales = np.where(upper > 0, np.minimum(upper, 1.0), np.maximum(lower, -1.0))
+    if not (action_set.is_convex and action_set.contains_zero):
+        # Between 0 and the end there may be nothing.
+        short = ~np.array([action_set.contains(scale * axis) for scale, axis in
+                           zip(scales, np.eye(action_set.dim), strict=True)])  # fmt: skip
+        scales = np.where(short, longest_ends(action_set), scales)
     return _along_axes(action_set, scales, "standard")
 
 

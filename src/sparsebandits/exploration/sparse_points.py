@@ -1,4 +1,4 @@
-"""A basis from a finite set: d independent points among its H-sparse ones."""
+"""A basis from a list of points: d independent ones among them."""
 
 import numpy as np
 import scipy.linalg
@@ -14,7 +14,7 @@ _SMALLEST_GAIN = 1e-9
 
 
 def from_points(action_set: ActionSet, points: FloatArray, name: str) -> MatrixBasis:
-    """Choose d independent H-sparse points; a finite set has no others, whatever the basis name.
+    """Choose d independent points; a finite set has no others, whatever the basis name.
 
     Pivoted QR takes, again and again, the point that is furthest from the span of those taken.
     For ``designed`` the choice is then improved: each action is replaced by the point that makes
@@ -23,8 +23,10 @@ def from_points(action_set: ActionSet, points: FloatArray, name: str) -> MatrixB
     Parameters
     ----------
     points : (n, dim)
-        The H-sparse points of the set.
+        The points of the set, or actions found in it, that are sparse enough.
     """
+    if not len(points):
+        raise CompositionError(f"No basis: {action_set!r} has no action that is sparse enough.")
     chosen = _independent(action_set, points)
     rows = points[chosen]
     return MatrixBasis(_exchanged(rows, points) if name == "designed" else rows, name)

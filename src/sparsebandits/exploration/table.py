@@ -5,15 +5,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Points
-from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.action_sets.choices import Choice, Rules
+from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.exploration.base import Basis, refuse_restricted
 from sparsebandits.exploration.block import BlockBasis
 from sparsebandits.exploration.designed import designed_basis
 from sparsebandits.exploration.diagonal import DiagonalBasis, boundary, standard
+from sparsebandits.exploration.found_actions import allowed_actions
 from sparsebandits.exploration.matrix import MatrixBasis
 from sparsebandits.exploration.orthogonal import block_gaussian, block_uniform
 from sparsebandits.exploration.sparse_points import from_points
-from sparsebandits.validation import as_array, as_sparsity, describe
+from sparsebandits.validation import as_array, describe
 
 
 class BasisBuilder(Protocol):
@@ -35,7 +37,10 @@ BASES: dict[str, BasisBuilder] = {
 
 
 def make_basis(
-    basis: Any, action_set: ActionSet, sparsity: int, rng: np.random.Generator | int | None = None
+    basis: Any,
+    action_set: ActionSet,
+    sparsity: int | Rules,
+    rng: np.random.Generator | int | None = None,
 ) -> Basis:
     """Make, and check, the exploration actions b_1..b_d (`ass:arms during exploration`).
 
@@ -44,11 +49,12 @@ def make_basis(
     basis : str, Basis or array of shape (dim, dim)
         ``"standard"``, ``"boundary"``, ``"block-gaussian"``, ``"block-uniform"``, ``"designed"``,
         or your own actions as rows. On a `FiniteSet` every name gives d independent points of the
-        set, and ``"designed"`` the better ones.
+        set, and ``"designed"`` the better ones; and so it does with actions found by search where
+        the set or the rules have none of the kind named, such as a budget that must be spent.
     action_set : ActionSet
         X.
-    sparsity : int
-        H.
+    sparsity : int or Supports
+        H, or rules for what may be on.
     rng : numpy.random.Generator or seed, optional
         Needed by the random bases.
 
@@ -62,21 +68,21 @@ def make_basis(
     >>> basis.h_1(sigma=0.5)
     10.0
     """
-    limit = as_sparsity(sparsity, action_set.dim)
+    choice = action_set.choice_of(sparsity)
     if isinstance(basis, str):
-        actions = _named(basis, action_set, limit, rng)
+        actions = _named(basis, action_set, choice, rng)
     elif isinstance(basis, Basis):
         actions = basis
     else:
         rows = as_array("basis", basis, ndim=2)
         is_diagonal = rows.shape[0] == rows.shape[1] and not (rows - np.diag(np.diag(rows))).any()
         actions = DiagonalBasis(np.diag(rows), "own") if is_diagonal else MatrixBasis(rows, "own")
-    actions.check(action_set, limit)
+    actions.check(action_set, sparsity)
     return actions
 
 
 def _named(
-    name: str, action_set: ActionSet, sparsity: int, rng: np.random.Generator | int | None
+    name: str, action_set: ActionSet, choice: Choice, rng: np.random.Generator | int | None
 ) -> Basis:
     if name not in BASES:
         known = ", ".join(repr(known) for known in BASES)
@@ -86,8 +92,16 @@ def _named(
     generator = None if rng is None else _as_generator(rng)
     refuse_restricted(action_set)
     if isinstance(action_set.form, Points):
-        return from_points(action_set, action_set.form.sparse(sparsity), name)
-    return BASES[name](action_set, sparsity, generator)
+        points = action_set.form.points
+        return from_points(action_set, points[choice.allows(points != 0)], name)
+    if action_set.is_convex and action_set.contains_zero and choice.is_plain:
+        return BASES[name](action_set, choice.at_most, generator)
+    try:
+        basis = BASES[name](action_set, choice.width, generator)
+        basis.refuse_unfit(action_set, choice)
+    except (CompositionError, InvalidValueError):
+        return from_points(action_set, allowed_actions(action_set, choice), name)
+    return basis
 
 
 def _as_generator(rng: Any) -> np.random.Generator:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Inequalities, Points, QuadraticForm, Spending
-from sparsebandits.action_sets.choices import IN, Choice
+from sparsebandits.action_sets.choices import FREE, IN, OUT, Choice
 from sparsebandits.action_sets.knapsack import Purse, best_spend
 from sparsebandits.action_sets.mixed_integer import sparse_mixed_integer
 from sparsebandits.errors import CompositionError
@@ -104,23 +104,23 @@ def _exchange_gaps(
     if choice.blocks:
         return np.full(theta.shape[0], np.nan)
     scores = sorting.scores(theta)
-    movable = choice.movable(on)
+    everything = choice.start(np.broadcast_to(action_set.available, theta.shape))
     if np.isinf(sorting.exponent):  # only the largest score counts
-        movable &= scores >= np.where(on, scores, -np.inf).max(axis=1, keepdims=True)
-    rows, dropped = np.nonzero(movable)
-    usable = np.broadcast_to(action_set.available, (rows.size, theta.shape[1]))
-    state = choice.start(usable)
+        choice.propagate(everything)
+        ranked = np.sort(np.where(everything == OUT, 0.0, scores), axis=1)
+        return np.asarray(ranked[:, -1] - ranked[:, -2:-1].max(axis=1, initial=0.0))
+    rows, dropped = np.nonzero(choice.movable(on))
+    state = everything[rows]
     state[on[rows]] = IN
-    state[np.arange(rows.size), dropped] = 2  # off for good
+    state[np.arange(rows.size), dropped] = OUT
     choice.propagate(state)
-    rivals = np.where(state == 0, scores[rows], 0.0).max(axis=1, initial=0.0)
+    rivals = np.where(state == FREE, scores[rows], 0.0).max(axis=1, initial=0.0)
     gaps = np.full(theta.shape[0], np.inf)
     np.minimum.at(gaps, rows, scores[rows, dropped] - rivals)
-    state = choice.start(np.broadcast_to(action_set.available, theta.shape))
-    state[on] = IN
-    choice.propagate(state)
-    idle = (state == 0).any(axis=1)
-    if idle.any() and not np.isinf(sorting.exponent):
+    everything[on] = IN
+    choice.propagate(everything)
+    idle = (everything == FREE).any(axis=1)
+    if idle.any():
         gaps[idle] = np.minimum(gaps[idle], sorting.idle_margin(theta[idle]))
     return np.asarray(np.maximum(gaps, 0.0))
 

@@ -1,6 +1,9 @@
 """An oracle with its sparsity: what a policy asks for the best action, on whatever set is there."""
 
+import operator
 from dataclasses import dataclass
+
+import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
@@ -10,18 +13,20 @@ from sparsebandits.oracles.argmax import (
     choose_supports,
     sparse_argmax,
 )
+from sparsebandits.oracles.greedy import refuse_no_start
 from sparsebandits.oracles.solution import Solution
+from sparsebandits.oracles.supports import Limit, Supports, as_limit
 from sparsebandits.validation import FloatArray, IntArray, as_choice
 
 
 @dataclass(frozen=True)
 class SparseOracle:
-    """The best action with at most H non-zeros, by one method.
+    """The best action with at most H non-zeros, or under rules, by one method.
 
     Parameters
     ----------
-    sparsity : int
-        H.
+    sparsity : int or Supports
+        H, or rules that stand for it.
     method : str
         "auto", "top-h", "greedy", "swap" or "exact".
 
@@ -35,7 +40,7 @@ class SparseOracle:
            [ 1.,  0.]])
     """
 
-    sparsity: int
+    sparsity: Limit
     method: str = "auto"
 
     def __post_init__(self) -> None:
@@ -43,11 +48,39 @@ class SparseOracle:
 
     def check(self, current: ActionSet) -> None:
         """Refuse a set that the method does not cover."""
+        if isinstance(self.sparsity, Supports):
+            as_limit(self.sparsity, current)
+            choice = self.sparsity.on(current)
+            if self.method == "top-h" and (choice.blocks or not choice.is_matroid):
+                raise CompositionError(
+                    "The gap of a sorted choice is between single coordinates; with blocks, or "
+                    "with rules that overlap, use APSEEG with oracle='exact' in place of APSEE."
+                )
+        else:
+            current.refuse_empty(self.sparsity)
+        if self.method in ("greedy", "swap"):
+            refuse_no_start(current)
         if self.method == "top-h" and current.sorting is None:
             raise CompositionError(
                 f"Sorting is not exact on {current!r}. Use oracle='greedy' or 'exact', such as "
                 "APSEEG or CompactAPSEEG in place of APSEE."
             )
+
+    @property
+    def width(self) -> int:
+        """The most coordinates that a support can have."""
+        return operator.index(self.sparsity)
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether there are rules beside H."""
+        return isinstance(self.sparsity, Supports)
+
+    def obeyed_by(self, action: FloatArray, current: ActionSet) -> bool:
+        """Whether what an action uses, (dim,), may be on."""
+        if not self.is_ruled:
+            return bool(np.count_nonzero(action) <= self.width)
+        return current.obeys(action, current.choice_of(self.sparsity))
 
     def actions(self, theta: FloatArray, current: ActionSet) -> FloatArray:
         """Return the best action on the current set for every row of theta, (n, dim)."""

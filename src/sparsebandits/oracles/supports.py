@@ -55,10 +55,11 @@ class Supports:
 
     at_most: int
     at_least: int = 0
-    blocks: tuple[Coordinates, ...] | None = None
+    # Lists as they are given; tuples of tuples once they are checked.
+    blocks: Any = None
     groups: Any = ()
-    always: Coordinates = ()
-    never_together: tuple[Coordinates, ...] = ()
+    always: Any = ()
+    never_together: Any = ()
 
     def __post_init__(self) -> None:
         at_most = as_integer("at_most (H)", self.at_most, minimum=1)
@@ -80,6 +81,14 @@ class Supports:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
 
+    def __index__(self) -> int:
+        """Return the most coordinates that can be on at once, or a bound above it.
+
+        So that what needs to know how long a support can be, and no more, takes rules for H.
+        """
+        sizes = sorted((len(block) for block in self.blocks or ()), reverse=True)
+        return sum(sizes[: self.at_most]) + max(self.at_most - len(sizes), 0)
+
     # ------------------------------------------------------------------ on a set
 
     def choice(self, names: tuple[str, ...] | None, dim: int) -> Choice:
@@ -100,13 +109,18 @@ class Supports:
         groups += [(indices("never_together", few), 1) for few in self.never_together]
         always = tuple(indices("always", self.always).tolist())
         large = [block for block in blocks if block.size > 1]
+        count = dim - sum(block.size - 1 for block in large)
+        if self.at_most > count:
+            what = "blocks, single coordinates among them" if large else "coordinates"
+            raise InvalidValueError(
+                f"at_most (H) must be at most {count}, the number of {what}, got {self.at_most}; "
+                f"use {count} if everything may be on."
+            )
         return Choice(dim, self.at_most, self.at_least, large, groups, always)
 
     def on(self, action_set: ActionSet) -> Choice:
         """Return the rules for the coordinates of a set, made once for it."""
-        return action_set.remember(
-            ("choice", self), lambda: self.choice(action_set.names, action_set.dim)
-        )
+        return action_set.choice_of(self)
 
     # ------------------------------------------------------------------ files
 
@@ -158,21 +172,18 @@ def as_limit(sparsity: Any, action_set: ActionSet) -> Limit:
     ----------
     sparsity : int, Supports, or what `Supports.to_dict` returned
     """
-    if isinstance(sparsity, Mapping):
-        sparsity = Supports.from_dict(sparsity)
-    if not isinstance(sparsity, Supports):
+    if not isinstance(sparsity, (Supports, Mapping)):
         number = as_sparsity(sparsity, action_set.dim)
-        action_set.refuse_empty(number)
+        if not action_set.contains_zero:
+            action_set.refuse_empty(number)
         return number
+    if not isinstance(sparsity, Supports):
+        sparsity = Supports.from_dict(sparsity)
     if sparsity.on(action_set).is_plain:
         return as_limit(sparsity.at_most, action_set)
-    action_set.refuse_empty(action_set.dim, sparsity)
-    return sparsity
-
-
-def width_of(limit: Limit, action_set: ActionSet) -> int:
-    """Return the most coordinates that can be on, or a bound above it."""
-    return limit.on(action_set).width if isinstance(limit, Supports) else limit
+    rules: Supports = sparsity
+    action_set.refuse_empty(action_set.dim, rules)
+    return rules
 
 
 def _as_coordinates(name: str, value: Any) -> Coordinates:

@@ -65,7 +65,7 @@ class CycleMemory(Rule):
         self.plan = np.zeros((lanes, dim))
         self.planned: BoolArray = np.zeros(lanes, dtype=np.bool_)
         self.locked: BoolArray = np.zeros(lanes, dtype=np.bool_)
-        self.support = np.full((lanes, cycle.oracle.sparsity), -1, dtype=np.intp)
+        self.support = np.full((lanes, cycle.oracle.width), -1, dtype=np.intp)
         self.tested = np.zeros(lanes, dtype=np.intp)
         self.information = np.zeros(lanes)
         self.arms = None if cycle.basis is None else ArmLanes(lanes, dim)

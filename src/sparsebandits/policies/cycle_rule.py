@@ -154,7 +154,8 @@ class CycleRule(CycleMemory):
     def _best_actions(self, lanes: IntArray) -> FloatArray:
         """Return a_c on X: on the locked support where one is locked."""
         if self.parts.locks:
-            return self.action_set.respond_on(self.plan[lanes], self.support[lanes])[0]
+            support, ruled = self.support[lanes], self.oracle.is_ruled
+            return self.action_set.respond_on(self.plan[lanes], support, all_on=ruled)[0]
         return self.oracle.actions(self.plan[lanes], self.action_set)
 
     def _passes_on(self, current: ActionSet, lanes: IntArray) -> BoolArray:
@@ -175,7 +176,10 @@ class CycleRule(CycleMemory):
         fits = arms >= 0
         if fits.all():
             return self.parts.explorations(arms)
-        actions = np.tile(longest_way(current), (lanes.size, 1))
+        start = longest_way(current)
+        if not (current.contains(start) and self.oracle.obeyed_by(start, current)):
+            start = self.oracle.actions(np.zeros((1, self.dim)), current)[0]
+        actions = np.tile(start, (lanes.size, 1))
         actions[fits] = self.parts.explorations(arms[fits])
         known = self.is_known(lanes) & ~fits
         if known.any():

@@ -1,5 +1,6 @@
 """The test that verifies a support: its gap against what the error of the estimate allows."""
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -46,7 +47,12 @@ class GapTest:
     def _norm_of(self, current: ActionSet) -> float:
         if isinstance(self.bound, PaperBound):
             return current.norm_bound
-        return current.sparse_norm_bound(self.oracle.sparsity)
+        return current.sparse_norm_bound(self.size)
+
+    @property
+    def size(self) -> int:
+        """The most coordinates that a support has: H, or what the rules allow."""
+        return min(operator.index(self.oracle.sparsity), self.action_set.dim)
 
     def unit_threshold(self, cycles: Any, current: ActionSet | None = None) -> FloatArray:
         """Return what the gap must exceed after c cycles, per unit of sigma, for any `cycles`.
@@ -58,7 +64,7 @@ class GapTest:
             bound = self.bound.top_h_threshold(cycles, weights)  # lemma:stopping_condition_l2ball
             return np.asarray(self.scale * bound)
         norm = self.norm if current is None else max(self.norm, self._norm_of(current))
-        radius = self.bound.radius(cycles, self.oracle.sparsity)
+        radius = self.bound.radius(cycles, self.size)
         return np.asarray(self.scale * 2 * norm * radius)  # lemma:general_consistency
 
     def sigma_bound(self, squares: Any, freedom: Any, cycles: Any) -> FloatArray:
@@ -88,7 +94,9 @@ class GapTest:
         gain: their margin counts as a gap too, and is the gap where none gains at all. On other
         sets no such margin is known, and the gap is 0, the paper's own for gains that tie.
         """
-        usable, sparsity = np.flatnonzero(self.action_set.available), self.oracle.sparsity
+        if self.oracle.is_ruled:
+            return self.oracle.supports(theta, self.action_set)
+        usable, sparsity = np.flatnonzero(self.action_set.available), self.size
         if sparsity >= usable.size:
             everything = np.full((theta.shape[0], sparsity), -1, dtype=np.intp)
             everything[:, : usable.size] = usable

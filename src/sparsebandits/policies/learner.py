@@ -15,7 +15,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
-from sparsebandits.oracles import SparseOracle
+from sparsebandits.oracles import SparseOracle, Supports, as_limit
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.rule import Rule
@@ -30,7 +30,6 @@ from sparsebandits.validation import (
     as_integer,
     as_number,
     as_reward,
-    as_sparsity,
     as_theta,
     brief_repr,
     describe,
@@ -101,16 +100,19 @@ class Policy(Described):
     ----------
     action_set : ActionSet
         X; the set meant when `ask` names no other.
-    sparsity : int
-        H.
+    sparsity : int or Supports
+        H, or rules for what may be on.
     oracle : str
         How the best H-sparse action for a theta is found; "auto" is exact where that is cheap.
     """
 
     noun: ClassVar[str] = "A policy"
 
+    takes_rules: ClassVar[bool] = True
+    """Whether `sparsity` may be `Supports`: all that is chosen is chosen by the oracle."""
+
     action_set: ActionSet
-    sparsity: int
+    sparsity: Any
     oracle: str = "auto"
 
     def __post_init__(self) -> None:
@@ -120,7 +122,12 @@ class Policy(Described):
                 f"got {describe(self.action_set)}."
             )
         # What was given is replaced by what it was checked to be: NumPy's would not survive JSON.
-        object.__setattr__(self, "sparsity", as_sparsity(self.sparsity, self.action_set.dim))
+        object.__setattr__(self, "sparsity", as_limit(self.sparsity, self.action_set))
+        if not self.takes_rules and isinstance(self.sparsity, Supports):
+            raise CompositionError(
+                f"{type(self).__name__} chooses supports by their number of coordinates; give "
+                "sparsity as a number, or use SparseThompson, which takes rules."
+            )
         for entry in fields(self):
             check, given = entry.metadata.get("check"), getattr(self, entry.name)
             if check is not None and not (given is None and entry.default is None):
@@ -177,6 +184,8 @@ class Policy(Described):
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe description that `Policy.from_dict` reads back."""
         data = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        if isinstance(self.sparsity, Supports):
+            data["sparsity"] = self.sparsity.to_dict()
         return {"kind": self.kind, **data, "action_set": self.action_set.to_dict()}
 
     @classmethod

@@ -24,12 +24,15 @@ def relative_prior(action_set: ActionSet, ridge: float) -> FloatArray:
     """Return ridge times the squared reach of each axis, (dim,): as if seen `ridge` times.
 
     Measured so, the prior does not depend on the units of the coordinates. Axes without an end
-    take the mean of the others, or 1.
+    take the mean of the others, or the squared length of the longest action over dim.
     """
     lower, upper = action_set.axis_reach()
     squares = np.maximum(-lower, upper) ** 2
     known = squares > 0
-    squares[~known] = squares[known].mean() if known.any() else 1.0
+    if known.any():
+        squares[~known] = squares[known].mean()
+    else:
+        squares[:] = action_set.norm_bound**2 / action_set.dim or 1.0
     return np.asarray(ridge * squares)
 
 

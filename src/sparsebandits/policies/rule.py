@@ -298,12 +298,12 @@ class Rule(ABC):
 
     def check_pull(self, played: Played) -> None:
         """Refuse a saved open decision that this rule cannot have made."""
-        if played.indices.size > self.oracle.sparsity:
+        pull, action = played.pull, played.action(self.dim)
+        if not self.oracle.obeyed_by(action, self.action_set):
             raise InvalidValueError(
                 f"state.open must hold actions with at most {self.oracle.sparsity} non-zeros, got "
                 f"{describe(played.values.tolist())}."
             )
-        pull, action = played.pull, played.action(self.dim)
         if pull >= self.explorations:
             raise InvalidValueError(
                 f"state.open must name explorations in 0..{self.explorations - 1}, or {EXPLOIT} "

@@ -108,8 +108,9 @@ class SparseThompson(Policy):
     @property
     def is_gated(self) -> bool:
         """Whether there are so many coordinates that not all of them are looked at."""
-        X = self.action_set
-        return not self.guarantee and X.is_convex and X.dim > max(4 * self.sparsity + 16, FRESH)
+        X, H = self.action_set, self.sparsity
+        may_be = not self.guarantee and isinstance(H, int) and X.is_convex and X.contains_zero
+        return may_be and X.dim > max(4 * H + 16, FRESH)
 
     @property
     def design(self) -> Design:

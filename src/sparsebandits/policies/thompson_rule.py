@@ -341,7 +341,7 @@ class ThompsonRule(RidgeRule):
                 f"rewards known, got {left}."
             )
         held, offered = self.held[0], self.offered[0] & self.policy.action_set.available
-        fits = not held[~offered].any() and np.count_nonzero(held) <= self.policy.sparsity
+        fits = not held[~offered].any() and self.oracle.obeyed_by(held, self.policy.action_set)
         if left and not (fits and self.policy.action_set.contains(held)):
             raise InvalidValueError(
                 f"state.held must be an action of {self.policy.action_set!r} on what is offered, "
@@ -399,10 +399,22 @@ class FlooredThompsonRule(ThompsonRule):
 
     rate: ClassVar[float] = 0.1
 
-    def choose(self, current: ActionSet) -> FloatArray:
-        """Play the axis known least where it is known less than the floor wants."""
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._reach = PerSet(self._allowed_reach)
+
+    def _allowed_reach(self, current: ActionSet) -> FloatArray:
+        """Return the longest action along each axis; 0 where none is, or none is allowed."""
         lower, upper = current.axis_reach()
         reach = np.where(upper >= -lower, upper, lower)
+        if self.oracle.is_ruled:
+            ends = np.diag(reach)
+            reach = reach * [self.oracle.obeyed_by(end, current) for end in ends]
+        return reach
+
+    def choose(self, current: ActionSet) -> FloatArray:
+        """Play the axis known least where it is known less than the floor wants."""
+        reach = self._reach(current)
         power = 0.5 if current.is_strongly_convex else 2 / 3
         known = self.posterior.counts + self.told
         floor = self.rate * (known + 1.0) ** power

@@ -7,9 +7,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.errors import SparseBanditsError
+from sparsebandits.errors import InvalidValueError, SparseBanditsError
+from sparsebandits.oracles import as_limit
 from sparsebandits.policies import Policy
-from sparsebandits.validation import FloatArray
+from sparsebandits.validation import FloatArray, IntArray
 
 Part = TypeVar("Part")
 
@@ -100,6 +101,15 @@ def draw(exam: SetExam) -> tuple[FloatArray, list[int]]:
     dim = exam.part.action_set.dim
     theta = exam.rng.standard_normal(dim) * exam.rng.choice([0.0, 1e-3, 1.0, 1.0], dim)
     return theta, np.flatnonzero(exam.rng.random(dim) < 0.6).tolist()
+
+
+def can_act(policy: Policy, available: IntArray) -> bool:
+    """Whether the policy's set has an action on these coordinates alone that is sparse enough."""
+    try:
+        as_limit(policy.sparsity, policy.action_set.restrict(available))
+    except InvalidValueError:
+        return False
+    return True
 
 
 def close(first: Any, second: Any, size: Any, relative: float = 1e-9) -> bool:

@@ -8,7 +8,7 @@ from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
 from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.policies.rule import Rule
 from sparsebandits.simulation import simulate
-from sparsebandits.testing.contract import PolicyExam, Promise, same_bits
+from sparsebandits.testing.contract import PolicyExam, Promise, can_act, same_bits
 from sparsebandits.validation import FloatArray
 
 _STEPS = 30
@@ -55,8 +55,8 @@ def _side_by_side(exam: PolicyExam) -> None:
     theta = exam.rng.uniform(-1, 1, (_LANES, X.dim))
     handed_out: list[tuple[FloatArray, FloatArray]] = []
     for step in range(1, _STEPS + 1):
-        alone = [int(exam.rng.choice(np.flatnonzero(X.available)))]
-        current = X.restrict(alone) if step % 7 == 0 else X
+        alone = exam.rng.choice(np.flatnonzero(X.available), 1)
+        current = X.restrict(alone) if step % 7 == 0 and can_act(policy, alone) else X
         actions = rule.choose(current)
         handed_out.append((actions, actions.copy()))
         for lane, learner in enumerate(learners):

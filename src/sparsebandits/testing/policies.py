@@ -11,12 +11,13 @@ from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.testing.contract import (
     PolicyExam,
     Promise,
+    can_act,
     examine,
     same_bits,
     through_json,
 )
 from sparsebandits.testing.lanes import LANE_PROMISES
-from sparsebandits.validation import FloatArray, as_instance, as_integer
+from sparsebandits.validation import FloatArray, IntArray, as_instance, as_integer
 
 _STEPS = 42
 """Decisions per promise: some cycles of a policy with few coordinates."""
@@ -64,15 +65,17 @@ class _World:
         self.rng = np.random.default_rng(seed)
         self.theta = self.rng.uniform(-1, 1, policy.action_set.dim)
         self.usable = np.flatnonzero(policy.action_set.available)
+        self.policy = policy
 
     def reward(self, action: FloatArray) -> float:
         """Return theta*·x with noise."""
         return float(self.theta @ action + 0.1 * self.rng.standard_normal())
 
-    def mask(self) -> FloatArray:
-        """Return some of the coordinates that the policy may use, at least one."""
+    def mask(self) -> IntArray:
+        """Return some of the coordinates that the policy may use, with which it can act."""
         count = int(self.rng.integers(1, self.usable.size + 1))
-        return self.rng.choice(self.usable, count, replace=False)
+        mask = self.rng.choice(self.usable, count, replace=False)
+        return mask if can_act(self.policy, mask) else self.usable
 
 
 def _play(learner: Learner, world: _World, steps: int) -> list[Decision]:
@@ -115,7 +118,7 @@ def _check_decision(exam: PolicyExam, decision: Decision, current: ActionSet) ->
     whole = action.dtype == np.float64 and action.shape == (current.dim,)
     exam.require(whole, f"it is {action.dtype} of shape {action.shape}", **shown)
     exam.require(current.contains(action), "it is not in the set", **shown)
-    sparse = np.count_nonzero(action) <= exam.part.sparsity
+    sparse = exam.part.sparse_oracle.obeyed_by(action, current)
     exam.require(sparse, f"it uses more than H = {exam.part.sparsity}", **shown)
     exam.require(not action.flags.writeable, "it can be written to", **shown)
     exam.require(decision.phase in ("explore", "exploit"), f"phase {decision.phase}", **shown)
@@ -143,7 +146,7 @@ def _knowledge(exam: PolicyExam) -> None:
         exam.require(locked in (None, support), f"{locked} was locked", support=support)
         if support is not None:
             ordered = list(support) == sorted(set(support))
-            fits = commits and ordered and len(support) <= exam.part.sparsity
+            fits = commits and ordered and len(support) <= exam.part.sparse_oracle.width
             exam.require(fits, "the support is no ascending tuple of at most H", support=support)
         locked = support
         [decision] = _play(learner, world, 1)

@@ -87,6 +87,7 @@ class CSAR(Policy):
     """
 
     kind: ClassVar[str] = "csar"
+    takes_rules: ClassVar[bool] = False
 
     sigma: float | str = checked(sigma_or_estimate, "estimate")
     delta: float = checked(failure_probability, 0.05)

@@ -122,6 +122,7 @@ class SupportElimination(ExploringPolicy):
     """
 
     kind: ClassVar[str] = "support-elimination"
+    takes_rules: ClassVar[bool] = False
 
     sigma: float | str = checked(sigma_or_estimate, "estimate")
     delta: float = checked(failure_probability, 0.05)

@@ -108,6 +108,7 @@ class OFUL(Policy):
     """
 
     kind: ClassVar[str] = "oful"
+    takes_rules: ClassVar[bool] = False
 
     sigma: float | str = checked(sigma_or_estimate, "estimate")
     delta: float = checked(failure_probability, 0.05)

@@ -31,6 +31,7 @@ class RandomSparse(Policy):
     """
 
     kind: ClassVar[str] = "random-sparse"
+    takes_rules: ClassVar[bool] = False
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "RandomSparseRule":
         """Return the decision rule with one lane per generator."""

@@ -95,6 +95,7 @@ EXAMPLES: dict[str, list[Make]] = {
     "time-varying": [
         lambda: moving(),
         lambda: moving(sb.LpBall(DIM), oracle="exact"),
+        lambda: moving(polytope(), gap_test=False),
         lambda: moving(polytope(), schedule="sqrt"),
         lambda: moving(sb.Box(-np.ones(DIM), np.ones(DIM)), schedule="sqrt", oracle="top-h"),
     ],

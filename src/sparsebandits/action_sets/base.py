@@ -3,7 +3,7 @@
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -148,6 +148,15 @@ class ActionSet(Described):
         if self.sorting is not None:
             return SortedMarginals(self.sorting, theta)
         return ResolvedMarginals(self._respond, self.available, theta)
+
+    @classmethod
+    def stack(cls, sets: "Sequence[ActionSet]", rows: int) -> "ActionSet | None":
+        """Return one set that answers for several of this class, `rows` rows of theta for each.
+
+        It has `marginals` and `respond_on`, with the bits that each set gives for its own rows;
+        None where the class has no such set, or these do not fit into one.
+        """
+        return None
 
     # ------------------------------------------------------------------ the public surface
 

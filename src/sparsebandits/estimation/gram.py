@@ -82,6 +82,16 @@ class GramLanes:
         self.counts[lane] += len(rewards)
         self.look(np.array([lane]))
 
+    def add_phase(self, actions: FloatArray, rewards: FloatArray) -> None:
+        """Take in several rewards of every lane, (n, lanes), of actions, (n, lanes, dim).
+
+        They are added up among themselves first, so the last bits are not those of `add`.
+        """
+        z = np.concatenate([actions, rewards[:, :, None]], axis=2).swapaxes(0, 1)
+        self._accumulate(np.matmul(z.swapaxes(1, 2), z), slice(None))
+        self.counts += rewards.shape[0]
+        self.look()
+
     def _accumulate(self, term: FloatArray, where: Any) -> None:
         old = self.moments[where]
         new = old + term

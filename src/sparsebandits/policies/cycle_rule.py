@@ -96,7 +96,7 @@ class CycleRule(CycleMemory):
         """Return the action of every lane, and what it is played for."""
         actions, pulls = np.zeros((self.lanes, self.dim)), np.full(self.lanes, EXPLOIT)
         # Both phases may end in an exploration, so a set without one is refused at every step.
-        ends = _axis_ends(current) if self.parts.basis is None else None
+        ends = axis_ends(current) if self.parts.basis is None else None
         explore: BoolArray = np.asarray(self.due.any(axis=1))
         if not explore.all():
             lanes = np.flatnonzero(~explore)
@@ -158,16 +158,21 @@ class CycleRule(CycleMemory):
 
     def _passes_on(self, current: ActionSet, lanes: IntArray) -> BoolArray:
         """Return whether the gap on the current set exceeds the threshold in each lane."""
+        gaps = self.oracle.supports(self.plan[lanes], current)[1]
+        thresholds = self._thresholds_on(current, lanes)
+        self.last_test = float(gaps[0]), float(thresholds[0])
+        return np.asarray(gaps > thresholds)
+
+    def _thresholds_on(self, current: ActionSet, lanes: IntArray) -> FloatArray:
+        """Return what the gap on the current set must exceed in each lane."""
         test = self.parts.test
         assert test is not None
-        gaps = self.oracle.supports(self.plan[lanes], current)[1]
         cycles = self.information[lanes].astype(np.intp)
         thresholds = np.full(lanes.size, np.inf)
         known = cycles >= 1
         sigma = test.sigma_bound(0.0, 0, 1)
         thresholds[known] = sigma * test.unit_threshold(cycles[known], current)
-        self.last_test = float(gaps[0]), float(thresholds[0])
-        return np.asarray(gaps > thresholds)
+        return thresholds
 
     def _explorations(self, lanes: IntArray, arms: IntArray, current: ActionSet) -> FloatArray:
         """Return b_k, or what is played where none of the explorations that are due fits."""
@@ -270,7 +275,8 @@ def longest_way(current: ActionSet) -> FloatArray:
     return action
 
 
-def _axis_ends(current: ActionSet) -> FloatArray:
+def axis_ends(current: ActionSet) -> FloatArray:
+    """Return the longest way along each axis, (dim,); a set without any is refused."""
     ends = longest_ends(current)
     if not ends.any():
         raise CompositionError(

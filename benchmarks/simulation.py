@@ -69,7 +69,7 @@ def apsee_g(rng: np.random.Generator) -> Ratio:
 
 
 def moving_sets() -> list[Ratio]:
-    """Moving sets, all trials side by side, against a learner asked step by step."""
+    """Time moving sets, all trials side by side, against a learner asked step by step."""
     rng = np.random.default_rng(1)
     ball = sb.LpBall(DIM)
     basis = ortho_group.rvs(DIM, random_state=rng)

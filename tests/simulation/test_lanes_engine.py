@@ -52,6 +52,7 @@ MAKERS: dict[str, Make] = {
     "apsee-all": of("apsee", sigma=0.2, confidence_scale=0.02, use_all_data=True),
     "apsee-g": of("apsee-g", sigma=0.2, confidence_scale=0.02, insist=True),
     "apsee-compact": of("apsee-compact"),
+    "apsee-hedged": of("apsee-hedged", sigma=0.2, confidence_scale=0.1, insist=True),
     "time-varying": of("time-varying", sigma=0.2, confidence_scale=0.02, insist=True),
 }
 MATRIX = correlated_matrix(np.random.default_rng(0), DIM, 4.0)

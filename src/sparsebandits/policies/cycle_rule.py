@@ -16,7 +16,7 @@ from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_memory import PLACE, CycleMemory
 from sparsebandits.policies.rule import EXPLOIT, PerSet
-from sparsebandits.policies.schedules import lengths
+from sparsebandits.policies.schedules import Schedule, lengths
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 
@@ -45,7 +45,7 @@ class CycleRule(CycleMemory):
         """Play an exploration that is due, or exploit."""
         complete = ~self.due.any(axis=1) & (self.left == 0)
         if complete.any():
-            with self._undone_on_error(PLACE):
+            with self._undone_on_error((*PLACE, "explored")):
                 self._advance(complete)
                 actions, pulls = self._play(current)
         else:
@@ -61,7 +61,7 @@ class CycleRule(CycleMemory):
             self._close(closing)
         over = complete & (self.left == 0)
         self.cycle[over] += 1
-        self.due[over], self.closed[over] = True, False
+        self.due[over], self.closed[over] = self.explored[over], False
 
     def _close(self, lanes: IntArray) -> None:
         """Lines 8-15: estimate and verify; then plan the exploitation of this cycle."""
@@ -73,11 +73,17 @@ class CycleRule(CycleMemory):
         self._is_best[lanes] = False
         if self.parts.locks:
             self._verify(lanes[~self.locked[lanes]])
+            self._plan(lanes[~self.locked[lanes]], self.parts.waiting)
             lanes = lanes[self.locked[lanes]]
         elif self.parts.test is not None:
             self.information[lanes] = self.replications()[lanes]
-        cycles, places = np.unique(self.cycle[lanes], return_inverse=True)
-        self.left[lanes] = lengths(self.parts.schedule, cycles)[places]
+        self._plan(lanes, self.parts.schedule)
+
+    def _plan(self, lanes: IntArray, schedule: Schedule | None) -> None:
+        """Set how many steps this cycle exploits."""
+        if schedule is not None and lanes.size:
+            cycles, places = np.unique(self.cycle[lanes], return_inverse=True)
+            self.left[lanes] = lengths(schedule, cycles)[places]
 
     def _verify(self, lanes: IntArray) -> None:
         """Lock the support where the gap test passes; once for each number of replications."""
@@ -91,6 +97,8 @@ class CycleRule(CycleMemory):
         sigma = self.sigma_bound(replications)[lanes]
         passed = test.passes(gaps, sigma, replications[lanes])
         self.support[lanes[passed]], self.locked[lanes[passed]] = supports[passed], True
+        for lane in lanes[passed]:
+            self.explored[lane] = self.parts.explored(self.support[lane])
 
     def _play(self, current: ActionSet) -> tuple[FloatArray, IntArray]:
         """Return the action of every lane, and what it is played for."""
@@ -152,9 +160,13 @@ class CycleRule(CycleMemory):
 
     def _best_actions(self, lanes: IntArray) -> FloatArray:
         """Return a_c on X: on the locked support where one is locked."""
-        if self.parts.locks:
-            return self.action_set.respond_on(self.plan[lanes], self.support[lanes])[0]
-        return self.oracle.actions(self.plan[lanes], self.action_set)
+        actions, locked = np.empty((lanes.size, self.dim)), self.locked[lanes]
+        if locked.any():
+            on = lanes[locked]
+            actions[locked] = self.action_set.respond_on(self.plan[on], self.support[on])[0]
+        if not locked.all():
+            actions[~locked] = self.oracle.actions(self.plan[lanes[~locked]], self.action_set)
+        return actions
 
     def _passes_on(self, current: ActionSet, lanes: IntArray) -> BoolArray:
         """Return whether the gap on the current set exceeds the threshold in each lane."""

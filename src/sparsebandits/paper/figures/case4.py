@@ -1,7 +1,7 @@
 """`fig:case4` and `fig:ellipsoid pro`: APSEE-G on a random ellipsoid."""
 
 from sparsebandits.environments.paper_setting import random_ellipsoid
-from sparsebandits.paper.geometry import LITERAL, Geometry, scaled, sharper
+from sparsebandits.paper.geometry import LITERAL, NO_TEST, Geometry, scaled, sharper
 from sparsebandits.policies import APSEEG
 
 CASE4 = Geometry(
@@ -12,7 +12,8 @@ CASE4 = Geometry(
     about="A random ellipsoid, where choosing the support is a best-subset problem: greedy.",
     action_set=random_ellipsoid(),
     policy=APSEEG,
-    variants=(LITERAL, scaled(0.005), sharper("support")),
+    variants=(LITERAL, scaled(0.005), sharper("support"), NO_TEST),
+    quiet=0.004,
     rate=0.5,
     theorem="thm:regret_general",
     benchmark="greedy",

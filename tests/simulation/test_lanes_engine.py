@@ -137,7 +137,7 @@ def test_where_items_come_and_go(name: str) -> None:
 
 @one_of_each_kind
 def test_on_a_set_that_turns(name: str) -> None:
-    if "csar" in name or name in ("apsee", "apsee-all"):
+    if "csar" in name or name in ("apsee", "apsee-all", "apsee-hedged"):
         boxes = [sb.Box(np.full(DIM, -0.5), np.linspace(1, end, DIM)) for end in (0.1, 1.0)]
         sequence: Any = sb.Alternating(boxes)
     else:

@@ -207,8 +207,7 @@ class CycleMemory(Rule):
         self.last_test = _read_floats("last_test", state["last_test"])
         cycle, left = int(self.cycle[0]), int(self.left[0])
         exploring = bool(self.due[0].any())
-        if self.locked[0]:
-            self._check_lock()
+        if self.parts.locks and self.locked[0] and (self.support[0] < self.dim).all():
             self.explored[0] = self.parts.explored(self.support[0])
         shortest = int(np.count_nonzero(self.explored[0]))
         if cycle < 1 or (cycle - 1) * shortest > asked:

@@ -78,12 +78,11 @@ class PhaseRule(CycleRule):
         barred = np.where(ends == 0, np.inf, 0.0)
         if exploring.all() and (self.mass == self.mass[0]).all():
             # Lanes that have explored the same go on with the same.
-            axes = _axes_in_turn(self.mass[0].copy(), ends, barred, places)
+            axes = _axes_in_turn(self.mass[0], ends, barred, places)
+            self.mass[1:] = self.mass[0]
             pulls[:] = axes[:, None]
             actions[:] = 0.0
             actions[np.arange(places.size), :, axes] = ends[places, axes][:, None]
-            for place, axis in zip(places, axes, strict=True):
-                self.mass[:, axis] += ends[place, axis] ** 2
             return
         for step in np.flatnonzero(exploring.any(axis=1)):
             lanes, place = np.flatnonzero(exploring[step]), places[step]
@@ -103,10 +102,11 @@ class PhaseRule(CycleRule):
 def _axes_in_turn(
     mass: FloatArray, ends: FloatArray, barred: FloatArray, places: IntArray
 ) -> IntArray:
-    """Return the axis on which least has been played, step after step, for one lane."""
+    """Return the axis on which least has been played, step after step; `mass` is kept up."""
     axes = []
-    for place in places:
+    squares = ends**2
+    for place in places.tolist():
         axis = int((mass + barred[place]).argmin())
-        mass[axis] += ends[place, axis] ** 2
+        mass[axis] += squares[place, axis]
         axes.append(axis)
     return np.array(axes, dtype=np.intp)

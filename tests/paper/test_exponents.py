@@ -118,7 +118,8 @@ def test_an_average_that_rises_on_the_way_does_not_fall_steadily() -> None:
 
 def test_equivalence_is_judged_by_the_interval() -> None:
     assert equivalence_verdict(-0.04, 0.03) == "holds"
-    assert equivalence_verdict(0.01, 0.09) == "fails"
+    assert equivalence_verdict(0.06, 0.09) == "fails"
+    assert equivalence_verdict(-0.19, -0.07) == "fails"
     assert equivalence_verdict(-0.02, 0.09) == "not testable"
 
 

@@ -101,7 +101,7 @@ EXAMPLES: dict[str, list[Make]] = {
     "apsee-hedged": [
         lambda: hedged(),
         lambda: hedged(ellipsoid(), oracle="greedy", confidence="support", sigma="estimate"),
-        lambda: hedged(explore_locked_only=False, use_all_data=True),
+        lambda: hedged(explore_locked_only=False, use_all_data=True, waiting="linear"),
     ],
     "time-varying": [
         lambda: moving(),

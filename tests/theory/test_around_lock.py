@@ -194,8 +194,7 @@ def test_exploring_what_is_locked_costs_h_of_d_explorations_a_cycle() -> None:
         run = sb.simulate(policy, env, 100_000, 20, seed=3)
         assert run.support_correct.all()
         at_lock = [
-            np.interp(t, run.steps, row)
-            for t, row in zip(run.locked_at, run.regret, strict=True)
+            np.interp(t, run.steps, row) for t, row in zip(run.locked_at, run.regret, strict=True)
         ]
         spent.append(float((run.regret[:, -1] - at_lock).mean()))
     assert 0.15 < spent[1] / spent[0] < 0.36

@@ -1,11 +1,12 @@
 """APSEE that earns while it waits: floor(sqrt(c)) steps until the lock, c after it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from sparsebandits.policies.parameters import checked, flag
 from sparsebandits.policies.phased import PhasedPolicy
-from sparsebandits.policies.schedules import Schedule, square_root
+from sparsebandits.policies.schedules import Schedule, make_schedule
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -19,8 +20,16 @@ class HedgedAPSEE(PhasedPolicy):
     order d T^(2/3) whatever the gap, and d C_0 + H sqrt(T) where the gap test passes in cycle C_0
     (`docs/theory.md`). APSEE has no such guarantee before C_0: its regret is linear until then.
 
-    Parameters as in `PhasedPolicy`. The oracle "top-h" is for sets on which sorting is exact;
-    "exact" and "greedy" are for all others.
+    Parameters
+    ----------
+    waiting : str or function
+        m_c until the support is locked. "sqrt" has the guarantee above; with "linear" the gap test
+        decides only what is explored, and the regret is of order T^(3/4) at worst, and d sqrt(T) on
+        average over theta* whose gap has a bounded density.
+    oracle : str
+        "top-h" is for sets on which sorting is exact, "exact" and "greedy" are for all others.
+
+    The others are as in `PhasedPolicy`.
 
     Examples
     --------
@@ -40,8 +49,14 @@ class HedgedAPSEE(PhasedPolicy):
     oracle: str = "top-h"
     confidence: Any = "pairwise"
     explore_locked_only: bool = checked(flag, True)
+    waiting: Any = "sqrt"
 
-    @property
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Built now, so that an unknown name is refused when the policy is made.
+        _ = self.steps_while_waiting
+
+    @cached_property
     def steps_while_waiting(self) -> Schedule:
-        """floor(sqrt(c))."""
-        return square_root
+        """m_c until the support is locked."""
+        return make_schedule(self.waiting)

@@ -87,7 +87,9 @@ class CyclePolicy(Policy):
         """Return a JSON-safe description; own functions cannot be saved."""
         data = super().to_dict()
         own = [
-            name for name in ("schedule", "confidence") if not isinstance(data.get(name, ""), str)
+            name
+            for name in ("schedule", "waiting", "confidence")
+            if not isinstance(data.get(name, ""), str)
         ]
         if own:
             raise InvalidTypeError(

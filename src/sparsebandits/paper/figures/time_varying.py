@@ -155,9 +155,7 @@ def _outcome(results: Results) -> Outcome:
     return Outcome(figures=figures, claims=(*strong, *compact, _condition(results)))
 
 
-def _figure(
-    name: str, title: str, panels: tuple[MovingSets, ...], results: Results
-) -> Figure:
+def _figure(name: str, title: str, panels: tuple[MovingSets, ...], results: Results) -> Figure:
     first = results[f"{panels[0].key}-{panels[0].variants[0].key}"]
     return Figure(
         id=name,

@@ -110,9 +110,18 @@ def _cells(size: Size) -> list[Cell]:
 
 def _outcome(results: Results) -> Outcome:
     labels = {**BASES, "sparse": SPARSE}
-    panels = tuple(
-        regret_panel(words, {label: results[f"{name}-{kind}"] for name, label in labels.items()})
-        for kind, (words, _, _) in SETTINGS.items()
+    literal, untested = (
+        {label: results[f"{name}-{kind}"] for name, label in labels.items()} for kind in SETTINGS
+    )
+    panels = (
+        regret_panel(SETTINGS["literal"][0], literal),
+        regret_panel(
+            SETTINGS["untested"][0],
+            untested,
+            exponent=0.5,
+            y_label="regret / sqrt(T)",
+            x_log=True,
+        ),
     )
     figure = Figure(
         id="app_basis_actions",

@@ -20,7 +20,7 @@ from sparsebandits.paper.experiment import (
 )
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent, tail_exponent
 from sparsebandits.paper.verdicts import LEVEL, within
-from sparsebandits.plotting.figure import Figure, Panel, Series, regret_panel
+from sparsebandits.plotting.figure import Figure, Panel, Series, regret_series
 from sparsebandits.policies import APSEE, CompactAPSEEG, HedgedAPSEE, Policy
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell
@@ -98,12 +98,9 @@ def _cells(size: Size) -> list[Cell]:
 def _outcome(results: Results) -> Outcome:
     gap = {label: results[f"gap-{key}"] for key, label in LABELS.items()}
     drawn = {LABELS[key]: results[f"drawn-{key}"] for key in OTHERS}
-    panels = tuple(
-        regret_panel(title, runs, exponent=0.5, y_label="regret / sqrt(T)", x_log=True)
-        for title, runs in (
-            (f"A gap of {GAP:g} in every trial", gap),
-            ("theta* uniform, as in the paper", drawn),
-        )
+    panels = (
+        _panel(f"A gap of {GAP:g} in every trial", gap),
+        _panel("theta* uniform, as in the paper", drawn),
     )
     figure = Figure(
         id="around-the-lock",
@@ -118,6 +115,21 @@ def _outcome(results: Results) -> Outcome:
     )
     claims = (_locked_only(results), _on_average(results), *_at_worst(results))
     return Outcome(figures=(figure,), claims=claims)
+
+
+def _panel(title: str, runs: dict[str, Run]) -> Panel:
+    """R_t / sqrt(t), each policy in the same colour in every panel."""
+    styles = list(LABELS.values())
+    return Panel(
+        title=title,
+        x_label="step T (log scale)",
+        y_label="regret / sqrt(T) (log scale)",
+        series=tuple(
+            regret_series(run, label, styles.index(label), 0.5) for label, run in runs.items()
+        ),
+        x_log=True,
+        y_log=True,
+    )
 
 
 def worst(results: Results, key: str) -> tuple[FloatArray, FloatArray]:

@@ -42,7 +42,7 @@ def _policy(key: str, ball: LpBall, sparsity: int) -> Policy:
 
 
 def hard(dim: int, sparsity: int, horizon: int = STEPS) -> HardInstances:
-    """The instances of the theorem."""
+    """Return the instances of the theorem."""
     return HardInstances(dim=dim, sparsity=sparsity, horizon=horizon, sigma=SIGMA)
 
 

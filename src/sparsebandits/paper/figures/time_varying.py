@@ -29,7 +29,7 @@ from sparsebandits.paper.experiment import SETTING, Experiment, Outcome, Results
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent, rate_claim, tail_exponent
 from sparsebandits.paper.geometry import Variant
 from sparsebandits.paper.verdicts import Judgement, first_change
-from sparsebandits.plotting.figure import Figure, Panel, regret_panel
+from sparsebandits.plotting.figure import Figure, Panel, regret_series
 from sparsebandits.policies import TimeVaryingAPSEEG
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell
@@ -171,11 +171,19 @@ def _figure(name: str, title: str, panels: tuple[MovingSets, ...], results: Resu
 
 
 def _panel(moving: MovingSets, results: Results) -> Panel:
-    return regret_panel(
-        moving.title[0].upper() + moving.title[1:],
-        {variant.label: results[f"{moving.key}-{variant.key}"] for variant in moving.variants},
-        exponent=1.0,
+    return Panel(
+        title=moving.title,
+        x_label="step T (log scale)",
         y_label="regret / T (reward units per step)",
+        series=tuple(
+            regret_series(
+                results[f"{moving.key}-{variant.key}"],
+                variant.label,
+                (LITERAL, UNTESTED, COMPACT).index(variant),  # one colour in every panel
+                1.0,
+            )
+            for variant in moving.variants
+        ),
         x_log=True,
     )
 

@@ -1,6 +1,7 @@
 """The cycle of moving sets a whole phase at a time: the same choices, with few array operations."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class PhaseRule(CycleRule):
         pulls: IntArray,
     ) -> None:
         """Fill in the axis on which least has been played, step after step."""
-        ends = np.array([X.remember("axis ends", lambda X=X: axis_ends(X)) for X in sets])
+        ends = np.array([X.remember("axis ends", partial(axis_ends, X)) for X in sets])
         barred = np.where(ends == 0, np.inf, 0.0)
         if exploring.all() and (self.mass == self.mass[0]).all():
             # Lanes that have explored the same go on with the same.

@@ -154,8 +154,9 @@ class _Group:
         np.cumsum(same, axis=1, out=self.prefix_hits[:, 1:])
         self.hits = np.zeros(n, dtype=np.intp)
         self.sums = np.zeros((n, self.pulls))
-        estimates_sigma = arms is None and self.test is not None
-        estimates_sigma = estimates_sigma and isinstance(self.test.sigma, str)
+        # Once the support is locked, sigma is needed no longer.
+        given = 0.0 if self.test is None or arms is not None else self.test.sigma
+        estimates_sigma = isinstance(given, str)
         self.squares = np.zeros((n, dim)) if estimates_sigma else None
         self.lock_cycle = np.full(n, 0 if self.test is None else np.iinfo(np.intp).max)
         self.supports = np.full((n, policy.sparsity), -1, dtype=np.intp)

@@ -142,6 +142,11 @@ def _outcome(results: Results) -> Outcome:
 # ---------------------------------------------------------------------- claims
 
 
+def regret(results: Results, name: str, kind: str) -> FloatArray:
+    """Return the regret at the horizon under a basis, (trials,)."""
+    return np.asarray(results[f"{name}-{kind}"].regret[:, -1])
+
+
 def difference(one: FloatArray, other: FloatArray, level: float) -> Interval:
     """Return the mean of one - other, paired by trial, in units of the other's mean."""
     relative = (one - other) / other.mean()
@@ -161,8 +166,8 @@ def _indistinguishable(results: Results, kind: str) -> Claim:
     pairs = list(itertools.combinations(BASES, 2))
     level = 1 - (1 - LEVEL) / len(pairs)
     found = {
-        pair: difference(*(results[f"{name}-{kind}"].regret[:, -1] for name in pair), level)
-        for pair in pairs
+        (one, other): difference(regret(results, one, kind), regret(results, other, kind), level)
+        for one, other in pairs
     }
     # The verdict follows from the pair that is furthest from being alike.
     widest = max(found.values(), key=lambda each: max(abs(each.low), abs(each.high)))
@@ -192,9 +197,7 @@ def _indistinguishable(results: Results, kind: str) -> Claim:
 def _insensitive(results: Results) -> Claim:
     """Judge the remark itself: B invertible, and nothing else."""
     kind = "untested"
-    found = difference(
-        *(results[f"{name}-{kind}"].regret[:, -1] for name in ("sparse", "standard")), LEVEL
-    )
+    found = difference(regret(results, "sparse", kind), regret(results, "standard", kind), LEVEL)
     judged = within(found.low, found.high, (-LIMIT, LIMIT), "a difference")
     return Claim(
         id="bases-insensitive",

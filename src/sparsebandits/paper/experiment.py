@@ -64,7 +64,7 @@ def lock_note(label: str, run: Run) -> str:
     if locks.locked.count == 0:
         return f"{label}: never locks ({locks.locked.brief} runs by T = {horizon:,})"
     counts = f"{locks.locked.brief} runs locked by T = {horizon:,}"
-    return f"{label}: {counts}, {locks.wrong.brief} on a wrong support"
+    return f"{label}: {counts}, {locks.wrong.brief} wrongly"
 
 
 def setting_note(runs: Sequence[Run]) -> str:

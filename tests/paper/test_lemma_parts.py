@@ -1,6 +1,7 @@
 """What single lemma checks rest on, against slow and obvious versions."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,10 +35,11 @@ def by_slsqp(centres: FloatArray, radius: float, theta: FloatArray, support: lis
         x[support] = y
         return np.asarray(radius**2 - ((x - centres) ** 2).sum(axis=1))
 
+    solve: Any = minimize  # whose types do not know of lambdas
     found = [
-        minimize(
+        solve(
             lambda y: -(theta[support] @ y),
-            start * np.ones(len(support)),
+            np.full(len(support), start),
             constraints={"type": "ineq", "fun": spread},
             method="SLSQP",
             options={"ftol": 1e-12, "maxiter": 500},

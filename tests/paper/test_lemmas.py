@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 import sparsebandits as sb
-from sparsebandits.estimation import PaperBound
+from sparsebandits.estimation import CONFIDENCE, PaperBound
 from sparsebandits.paper.claim import CHANGED, VERDICTS, Claim
 from sparsebandits.paper.lemmas import estimation, support_tests
 from sparsebandits.paper.lemmas.estimation import coverage
@@ -40,7 +40,7 @@ EXPECTED = {
     "sum-of-subgaussian": "holds",
     "union-over-cycles": CHANGED,
     "consistency-top-h": "holds",
-    "wrong-locks-paper": "not testable",
+    "wrong-locks-paper": "holds",
     "wrong-locks-pairwise": "holds",
     "consistency-greedy": "holds",
     "wrong-greedy-locks": "holds",
@@ -69,6 +69,8 @@ EXPECTED = {
     "cycles-compact-schedule": "holds",
     "greedy-middle-term": CHANGED,
     "alpha-regret-split": CHANGED,
+    "gamma-positive-strongly-convex": CHANGED,
+    "matches-minimax": "fails",
 }
 
 
@@ -91,11 +93,22 @@ def test_claims_are_json_safe_and_say_something(claims: list[Claim]) -> None:
         assert claim.label
         assert claim.statement.endswith(".")
         assert claim.measured.endswith(".")
+        assert claim.otherwise
+        assert claim.brief
         assert any(letter.isdigit() for letter in claim.measured)
         assert claim.value is not None
         assert claim.low is not None
         assert claim.high is not None
         assert claim.low <= claim.value <= claim.high
+
+
+def test_what_is_ours_is_not_counted_as_the_papers(claims: list[Claim]) -> None:
+    assert {claim.id for claim in claims if claim.is_ours} == {
+        *(f"coverage-{name}" for name in CONFIDENCE if name != "paper"),
+        "wrong-locks-pairwise",
+        "wrong-greedy-locks",
+        "gamma-scale-free-bound",
+    }
 
 
 def test_the_seed_decides_and_progress_is_told(claims: list[Claim]) -> None:

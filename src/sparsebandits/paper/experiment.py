@@ -61,12 +61,10 @@ def figure_id(label: str) -> str:
 def lock_note(label: str, run: Run) -> str:
     """Say the shares of runs that locked, and wrongly, with their intervals, or that none did."""
     horizon, locks = int(run.steps[-1]), Locks.of(run)
-    if not locks.can_lock:
-        return f"{label}: no gap test, so nothing to lock"
     if locks.locked.count == 0:
         return f"{label}: never locks ({locks.locked.brief} runs by T = {horizon:,})"
     counts = f"{locks.locked.brief} runs locked by T = {horizon:,}"
-    return f"{label}: {counts}, {locks.wrong.brief} on a wrong support"
+    return f"{label}: {counts}, {locks.wrong.brief} wrongly"
 
 
 def setting_note(runs: Sequence[Run]) -> str:

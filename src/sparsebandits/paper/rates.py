@@ -141,6 +141,7 @@ def _after_lock(of: Judged) -> Claim:
         measured=f"Too few runs locked early enough{Locks.of(run).note}.",
         verdict="not testable",
         otherwise="3 runs whose lock comes within sqrt(T / 1000) cycles",
+        brief="too few early locks",
     )
     fitted = regret_since_lock(run)
     if fitted is None:

@@ -17,6 +17,7 @@ from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Size
 from sparsebandits.paper.lemmas.judge import lemma_claims
 from sparsebandits.paper.page import Colophon, Report, Section, render_pages
+from sparsebandits.paper.self_check import check_judges
 from sparsebandits.paper.table import EXPERIMENTS, IDS, LEMMAS, find_ids
 from sparsebandits.plotting.draw import draw
 from sparsebandits.plotting.figure import Figure
@@ -78,6 +79,7 @@ class _Rerun:
         self._started = time.perf_counter()
         self._outcomes: dict[str, Outcome] = {}
         self._lemmas: tuple[Claim, ...] = ()
+        self._checks = check_judges()
         for folder in ("figures", "curves", "cache"):
             try:
                 (out / folder).mkdir(parents=True, exist_ok=True)
@@ -166,6 +168,7 @@ class _Rerun:
                 if name in self._outcomes
             ),
             lemmas=self._lemmas,
+            checks=self._checks,
             to_come={name: title for name, title in titles.items() if name not in done},
             colophon=self._colophon(),
         )

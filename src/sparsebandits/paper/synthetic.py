@@ -44,7 +44,7 @@ def made_run(
     order = np.arange(trials)
     return Run(
         steps=steps,
-        theta_star=np.ones((trials, dim)),
+        theta_star=np.tile(np.linspace(2.0, 1.0, dim), (trials, 1)),
         regret=regret,
         locked_at=np.where(order < locked, float(lock_step), np.nan),
         support_correct=(order >= wrong) & (order < locked),

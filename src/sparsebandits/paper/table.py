@@ -7,6 +7,7 @@ from sparsebandits.paper.figures.app_support_recovery import APP_SUPPORT_RECOVER
 from sparsebandits.paper.figures.appendix_experiments import CASE1, CASE2, CASE3
 from sparsebandits.paper.figures.around_the_lock import AROUND_THE_LOCK
 from sparsebandits.paper.figures.case4 import CASE4
+from sparsebandits.paper.figures.dimensions import DIMENSIONS
 from sparsebandits.paper.figures.field import FIELD
 from sparsebandits.paper.figures.lower_bound import LOWER_BOUND
 from sparsebandits.paper.figures.robustness import ROBUST
@@ -26,6 +27,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         VIDEO_REC,
         VIDEO_REAL,
         TIME_VARYING,
+        DIMENSIONS,
         FIELD,
         ROBUST,
         LOWER_BOUND,

@@ -7,7 +7,7 @@ import numpy as np
 
 import sparsebandits as sb
 from sparsebandits.environments.paper_setting import random_matrix
-from sparsebandits.paper.claim import Claim
+from sparsebandits.paper.claim import OURS, Claim
 from sparsebandits.paper.verdicts import ROUNDING, Share, share_claim
 from sparsebandits.validation import FloatArray
 
@@ -91,9 +91,9 @@ def gamma_bounds(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     yield share_claim(
         free,
         id="gamma-scale-free-bound",
-        label="prop:submodularity_general (sharper)",
-        statement="Ours: gamma is at least lambda_min of A scaled to a unit diagonal, whatever "
-        "the scale of A.",
+        label=OURS,
+        statement="Beside prop:submodularity_general: gamma is at least lambda_min of A scaled to "
+        "a unit diagonal, whatever the scale of A.",
         measured=f"Above gamma in {free} ellipsoids; it is {np.median(ours / smallest):.2f} "
         "times lambda_min in the median.",
         details={"dim": dim},

@@ -129,7 +129,7 @@ def _outcome(results: Results) -> Outcome:
         title="Exploration bases on the ellipsoid",
         panels=panels,
         notes=(
-            setting_note([results["standard-literal"]]),
+            f"{setting_note([results['standard-literal']])}; confidence scale 1",
             f"h_1 of the orthonormal bases is 10; of the sparse actions {median_basis()[1]:.2g}, "
             f"the median of {DRAWN:,} draws",
             *(lock_note(label, results[f"{name}-literal"]) for name, label in labels.items()),

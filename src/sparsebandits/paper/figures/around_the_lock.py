@@ -108,7 +108,7 @@ def _outcome(results: Results) -> Outcome:
         title="Around the lock, on the l2 ball",
         panels=(*panels, _worst_panel(results)),
         notes=(
-            setting_note(list(gap.values())),
+            f"{setting_note(list(gap.values()))}; confidence scale 1 throughout",
             "Right: the worst of seven gaps at each T, d = 4, H = 1, sigma = 1",
             *(lock_note(label, run) for label, run in drawn.items() if "gap test" not in label),
         ),

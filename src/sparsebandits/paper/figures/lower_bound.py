@@ -84,7 +84,7 @@ def _outcome(results: Results) -> Outcome:
         title="Regret on hard instances, between both rates",
         panels=panels,
         notes=(
-            setting_note(list(results.values())),
+            f"{setting_note(list(results.values()))}; no gap test, so no confidence scale",
             f"l2 ball, T = {horizon:,}, sigma = {SIGMA:g}; theta* is {FACTOR:g} times the "
             "theorem's, near the worst for the best policy",
             "The rates are sigma sqrt(d H T) and sigma d sqrt(T), without a constant; the proven "

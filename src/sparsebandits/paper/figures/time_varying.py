@@ -164,7 +164,7 @@ def _figure(name: str, title: str, panels: tuple[MovingSets, ...], results: Resu
         panels=tuple(_panel(moving, results) for moving in panels),
         notes=(
             setting_note([results[f"{moving.key}-{moving.variants[0].key}"] for moving in panels]),
-            "The benchmark is that of the current set at each step",
+            "The benchmark is that of the current set at each step; confidence scale 1 throughout",
             *(_gap_note(moving, first.theta_star) for moving in panels),
         ),
     )

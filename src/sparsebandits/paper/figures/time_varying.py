@@ -56,6 +56,7 @@ class MovingSets:
     theta: Any = field(default_factory=UniformCube)
     sigma: float = SIGMA
     benchmark: str = "greedy"
+    horizon: int = LONG
 
     @property
     def environment(self) -> LinearEnvironment:
@@ -117,6 +118,7 @@ CONDITION = tuple(
         theta=_spread(tied=name == "tied"),
         sigma=0.002,
         benchmark="exact",
+        horizon=LONG // 4,
     )
     for name, words in (("apart", "gaps above 0 on every day"), ("tied", "a gap of 0 on some days"))
 )
@@ -133,7 +135,7 @@ def _cells(size: Size) -> list[Cell]:
                 **variant.changes,
             ),
             environment=moving.environment,
-            horizon=LONG // 400 if size == "quick" else LONG,
+            horizon=moving.horizon // 400 if size == "quick" else moving.horizon,
             trials=2 if size == "quick" else TRIALS // 2,
             benchmark=moving.benchmark,
         )

@@ -133,3 +133,28 @@ def test_a_geometry_made_to_hold_and_made_to_fail() -> None:
     # T = 10^5 there: a lock in cycle 10 is early enough.
     assert fails["after-lock"] == "fails"
     assert judged(root, root, made_run(0.5, dim=20))["after-lock"] == "not testable"
+
+
+def test_a_shrunk_bound_is_shown_and_never_what_a_claim_holds_with() -> None:
+    """Even if it looked right: everything else linear, the scaled run like sqrt(t), no wrong lock."""
+    cells = CASE1.cells("paper")
+    linear = made_run(1.0, trials=20, dim=20)
+    results = {
+        cell.key: made_run(0.5, trials=20, dim=20, locked=20)
+        if cell.key.startswith("scaled")
+        else linear
+        for cell in cells
+    }
+    outcome = CASE1.outcome(results)
+    claims = {claim.id.removeprefix("l2-ball-"): claim for claim in outcome.claims}
+    for name in ("sub-linear-short", "sub-linear-long", "average-falls", "rate"):
+        assert claims[name].verdict == "fails"
+    assert "not judged" in claims["rate"].measured
+    labels = [series.label for series in outcome.figures[0].panels[0].series]
+    assert [label for label in labels if "no guarantee" in label] == [
+        "epsilon_c x 0.02, no guarantee"
+    ]
+    assert "no gap test, c steps" in labels
+    without = {**results, "no-test-long": made_run(0.5, dim=20, policy="apsee-compact")}
+    claims = {claim.id: claim for claim in CASE1.outcome(without).claims}
+    assert claims["l2-ball-sub-linear-long"].change == "no gap test, c steps"

@@ -35,7 +35,7 @@ from sparsebandits.sweeps import Cell
 LONGER = 100 * LONG
 """Where the explorations of a cycle no longer hide the rate; run only where it is cheap."""
 
-MANY = 200
+MANY = 170
 """Trials that bound a probability of 5%: 0 of 20 has an upper limit of 17%."""
 
 

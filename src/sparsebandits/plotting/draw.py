@@ -139,10 +139,10 @@ def _draw_lines(ax: "Axes", panel: Panel) -> None:
     """Draw the dashed lines across a panel, each with its words beside it."""
     dashes: Any = {"color": "#444444", "linewidth": 0.9, "linestyle": (0, (2, 2))}
     words: Any = {"fontsize": 7, "ha": "right", "color": "#222222", "textcoords": "offset points"}
-    top = ax.get_ylim()[1]
     for x, text in panel.lines:
         ax.axvline(x, **dashes)
-        ax.annotate(text, (x, 0.45 * top), xytext=(-3, 0), rotation=90, va="center", **words)
+        place: Any = {"xycoords": ("data", "axes fraction"), "xytext": (-3, 0)}
+        ax.annotate(text, (x, 0.7), rotation=90, va="center", **place, **words)
     for y, text in panel.levels:
         ax.axhline(y, **dashes)
         ax.annotate(text, (1, y), xytext=(-3, 3), xycoords=("axes fraction", "data"), **words)

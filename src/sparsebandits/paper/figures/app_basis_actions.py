@@ -28,6 +28,7 @@ from sparsebandits.paper.experiment import (
     lock_note,
     setting_note,
 )
+from sparsebandits.paper.judged import judged_claim
 from sparsebandits.paper.verdicts import LEVEL, within
 from sparsebandits.plotting.figure import Figure, regret_panel
 from sparsebandits.policies import APSEEG, CompactAPSEEG, Policy
@@ -176,7 +177,9 @@ def _indistinguishable(results: Results, kind: str) -> Claim:
         f"{BASES[one]} against {BASES[other]} {each.mean:+.2%} [{each.low:+.2%}, {each.high:+.2%}]"
         for (one, other), each in found.items()
     )
-    return Claim(
+    return judged_claim(
+        widest,
+        judged,
         id=f"bases-indistinguishable-{kind}",
         label="fig:app_basis_actions",
         statement=f"The regret under the three bases is nearly indistinguishable ({words}).",
@@ -184,11 +187,6 @@ def _indistinguishable(results: Results, kind: str) -> Claim:
         measured=f"Regret at the horizon, paired over trials, {level:.3%} intervals: {listed}. "
         f"Called indistinguishable within {LIMIT:.0%}. All three are orthonormal: B = I, and "
         "theta_hat has one law by construction.",
-        value=widest.mean,
-        low=widest.low,
-        high=widest.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"at most {max(abs(each.mean) for each in found.values()):.1%} apart",
         details={"pairs": {f"{one} - {other}": each.mean for (one, other), each in found.items()}},
     )
@@ -199,7 +197,9 @@ def _insensitive(results: Results) -> Claim:
     kind = "untested"
     found = difference(regret(results, "sparse", kind), regret(results, "standard", kind), LEVEL)
     judged = within(found.low, found.high, (-LIMIT, LIMIT), "a difference")
-    return Claim(
+    return judged_claim(
+        found,
+        judged,
         id="bases-insensitive",
         label="remark:exploration_assumption",
         statement="The framework is not sensitive to the choice of exploration actions as long as "
@@ -209,11 +209,6 @@ def _insensitive(results: Results) -> Claim:
         f"{median_basis()[1]:.2g} against 10: at T = {LONG:,} {1 + found.mean:.2f} "
         f"[{1 + found.low:.2f}, {1 + found.high:.2f}] times the regret of the standard basis, "
         "without the gap test; with it, the warm-up C_0 is as many times longer as h_1 is larger.",
-        value=found.mean,
-        low=found.low,
-        high=found.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"{1 + found.mean:.1f} times the regret",
     )
 

@@ -19,6 +19,7 @@ from sparsebandits.paper.experiment import (
     setting_note,
 )
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent, tail_exponent
+from sparsebandits.paper.judged import judged_claim
 from sparsebandits.paper.verdicts import LEVEL, within
 from sparsebandits.plotting.figure import Figure, Panel, Series, regret_series
 from sparsebandits.policies import APSEE, CompactAPSEEG, HedgedAPSEE, Policy
@@ -177,7 +178,9 @@ def _locked_only(results: Results) -> Claim:
     ratio = ratio_interval(only, all_of_it, confidence=LEVEL)
     share = SPARSITY / DIM
     judged = within(ratio.low, ratio.high, (0.0, 2 * share), "a ratio")
-    return Claim(
+    return judged_claim(
+        ratio,
+        judged,
         id="around-lock-explored",
         label=OURS,
         statement="After the lock, exploring only what is locked costs of order H sqrt(T) instead "
@@ -186,11 +189,6 @@ def _locked_only(results: Results) -> Claim:
         measured=f"R_T - R_lock at T = {LONGER:,} with a gap of {GAP:g}: {only.mean():,.0f} "
         f"against {all_of_it.mean():,.0f}, {ratio.mean:.3f} [{ratio.low:.3f}, {ratio.high:.3f}] "
         f"times ({LEVEL:.2%} interval); H / d = {share:g}.",
-        value=ratio.mean,
-        low=ratio.low,
-        high=ratio.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"{ratio.mean:.2f} times the regret after the lock",
     )
 
@@ -198,18 +196,15 @@ def _locked_only(results: Results) -> Claim:
 def _on_average(results: Results) -> Claim:
     fitted = tail_exponent(results["drawn-untested"])
     judged = fitted.judge(-np.inf, 0.5 + LOG_SLACK)
-    return Claim(
+    return judged_claim(
+        fitted,
+        judged,
         id="around-lock-average",
         label=OURS,
         statement="Without the gap test the regret is of order d sqrt(T) on average over theta* "
         "whose gap has a bounded density.",
         experiment="around-the-lock",
         measured=f"Exponent over the last decade up to T = {LONGER:,}, theta* uniform: {fitted}.",
-        value=fitted.value,
-        low=fitted.low,
-        high=fitted.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"exponent {fitted.value:.2f}",
     )
 
@@ -228,7 +223,9 @@ def _at_worst(results: Results) -> tuple[Claim, ...]:
         fitted = worst_exponent(results, key)
         judged = fitted.judge(-np.inf, rate + LOG_SLACK)
         claims.append(
-            Claim(
+            judged_claim(
+                fitted,
+                judged,
                 id=f"around-lock-worst-{key}",
                 label=OURS,
                 statement=f"Whatever the gap, the regret is at most of order {order}: "
@@ -236,11 +233,6 @@ def _at_worst(results: Results) -> tuple[Claim, ...]:
                 experiment="around-the-lock",
                 measured=f"Exponent of the worst of {len(GAPS)} gaps over the last two decades up "
                 f"to T = {LONG:,}: {fitted}; with the gap test alone {tested}.",
-                value=fitted.value,
-                low=fitted.low,
-                high=fitted.high,
-                verdict=judged.verdict,
-                otherwise=judged.otherwise,
                 brief=f"exponent {fitted.value:.2f} at worst",
             )
         )

@@ -8,6 +8,7 @@ from sparsebandits.environments.paper_setting import SIGMA
 from sparsebandits.paper.claim import OURS, Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Results, Size, setting_note
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent
+from sparsebandits.paper.judged import judged_claim
 from sparsebandits.paper.verdicts import within
 from sparsebandits.plotting.figure import Figure, Panel, Series
 from sparsebandits.policies import CompactAPSEEG, LinTS, Policy, SparseThompson
@@ -169,7 +170,9 @@ def _growth(results: Results) -> tuple[Claim, Claim]:
         fitted = Exponent.of(samples, np.log(x))
         judged = fitted.judge(limits[0] - LOG_SLACK, limits[1] + LOG_SLACK)
         claims.append(
-            Claim(
+            judged_claim(
+                fitted,
+                judged,
                 id=f"lower-bound-in-{name}",
                 label=OURS,
                 statement=f"In {name} the regret of the recommended policy grows between both "
@@ -177,11 +180,6 @@ def _growth(results: Results) -> tuple[Claim, Claim]:
                 f"{name}^{limits[1]:g}.",
                 experiment="lower-bound",
                 measured=f"Exponent in {name} over {int(x[0])} to {int(x[-1])}: {fitted}.",
-                value=fitted.value,
-                low=fitted.low,
-                high=fitted.high,
-                verdict=judged.verdict,
-                otherwise=judged.otherwise,
                 brief=f"{name}^{fitted.value:.2f}",
             )
         )

@@ -28,6 +28,7 @@ from sparsebandits.paper.claim import CHANGED, Claim
 from sparsebandits.paper.experiment import SETTING, Experiment, Outcome, Results, Size, setting_note
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent, rate_claim, tail_exponent
 from sparsebandits.paper.geometry import Variant
+from sparsebandits.paper.judged import judged_claim
 from sparsebandits.paper.verdicts import Judgement, first_change
 from sparsebandits.plotting.figure import Figure, Panel, regret_series
 from sparsebandits.policies import TimeVaryingAPSEEG
@@ -231,7 +232,9 @@ def _compact(results: Results, moving: MovingSets) -> Claim:
     fitted, in_steps = cycle_exponent(run, "sqrt"), tail_exponent(run)
     judged = fitted.judge(-np.inf, 1 + LOG_SLACK)
     geometry = "However the geometry of X_t fluctuates" if moving.key == "fluctuating" else "On"
-    return Claim(
+    return judged_claim(
+        fitted,
+        judged,
         id=f"time-varying-{moving.key}-compact",
         label="subsec:time_varying_action_set",
         statement=f"{geometry} ({moving.title}), with floor(sqrt(c)) steps the regret is of order "
@@ -240,11 +243,6 @@ def _compact(results: Results, moving: MovingSets) -> Claim:
         measured=f"Exponent of R in K over the last decade: {fitted}; in T it is {in_steps}, "
         "because at this horizon a third of the steps still explore and K itself grows faster than "
         "T^(2/3).",
-        value=fitted.value,
-        low=fitted.low,
-        high=fitted.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"exponent {fitted.value:.2f} in K",
         details={"in_steps": vars(in_steps), "rate": 1.0},
     )
@@ -269,7 +267,9 @@ def _condition(results: Results) -> Claim:
     )
     judged, change = condition_judgement(apart, tied)
     chosen = apart if judged.verdict == CHANGED else tied
-    return Claim(
+    return judged_claim(
+        chosen,
+        judged,
         id="time-varying-condition",
         label="subsec:time_varying_action_set",
         statement="APSEE-G has a regret of order d sqrt(T) whenever every X_t is strongly convex: "
@@ -277,11 +277,6 @@ def _condition(results: Results) -> Claim:
         experiment="time-varying",
         measured=f"The literal algorithm with noise {CONDITION[0].sigma:g}, exponent over the last "
         f"decade: {tied} where theta* has ties on some days, {apart} where it has none.",
-        value=chosen.value,
-        low=chosen.low,
-        high=chosen.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"exponent {tied.value:.2f} with ties, {apart.value:.2f} without",
         change=change,
     )

@@ -117,3 +117,12 @@ def test_the_size_of_a_block_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     small = sb.simulate(policy, env, 2500, 4, seed=4)
     np.testing.assert_array_equal(whole.regret, small.regret)
     np.testing.assert_array_equal(whole.theta_error, small.theta_error)
+
+
+def test_the_warning_says_what_happens_until_the_lock() -> None:
+    for make, words in ((apsee, "every step explores"), (hedged, "the waiting schedule")):
+        learner = make(sigma=50.0, confidence="pairwise").start(seed=0)
+        play(learner, 40)
+        warning = learner.certificate(horizon=100).warning
+        assert warning is not None
+        assert words in warning

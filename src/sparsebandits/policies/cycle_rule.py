@@ -239,7 +239,7 @@ class CycleRule(CycleMemory):
             threshold=threshold,
             cycles_to_lock=cycles,
             steps_to_lock=cycles * self.dim,
-            warning=None if horizon is None else _warning(cycles * self.dim, gap, horizon),
+            warning=None if horizon is None else self._warning(cycles * self.dim, gap, horizon),
         )
 
     def _cycles_to_lock(self, gap: float, replications: int) -> float:
@@ -255,6 +255,19 @@ class CycleRule(CycleMemory):
             return math.nan
         return max(cycles_to_lock(gap, test.unit_threshold, sigma=sigma) - replications, 1.0)
 
+    def _warning(self, steps_to_lock: float, gap: float, steps: int) -> str | None:
+        if math.isnan(steps_to_lock) or steps_to_lock <= steps:
+            return None
+        when = "never" if math.isinf(steps_to_lock) else f"after about {steps_to_lock:.3g} steps"
+        until = "every step explores"
+        if self.parts.waiting is not None:
+            until = "all of the basis is explored, and exploitation follows the waiting schedule"
+        return (
+            f"With the current gap of {gap:.3g} the test passes {when}, not within the {steps} "
+            f"steps asked about: until then {until}. Use a sharper bound (confidence='mixture' or "
+            "'pairwise'), CompactAPSEEG, or a smaller confidence_scale, which voids the guarantee."
+        )
+
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; a_c is worked out again."""
         super().restore(state, asked)
@@ -265,17 +278,6 @@ _UNFORESEEABLE = (
     "The gap test on the last set did not pass; with moving sets it is made anew at each "
     "exploitation step, so no number of cycles can be promised."
 )
-
-
-def _warning(steps_to_lock: float, gap: float, steps: int) -> str | None:
-    if math.isnan(steps_to_lock) or steps_to_lock <= steps:
-        return None
-    when = "never" if math.isinf(steps_to_lock) else f"after about {steps_to_lock:.3g} steps"
-    return (
-        f"With the current gap of {gap:.3g} the test passes {when}, not within the {steps} steps "
-        "asked about: until then every step explores. Use a sharper bound (confidence='mixture' or "
-        "'pairwise'), CompactAPSEEG, or a smaller confidence_scale, which voids the guarantee."
-    )
 
 
 def longest_way(current: ActionSet) -> FloatArray:

@@ -19,6 +19,7 @@ from sparsebandits.exploration import Basis
 from sparsebandits.policies import CyclePolicy, Policy
 from sparsebandits.policies.gap_test import GapTest
 from sparsebandits.policies.schedules import lengths
+from sparsebandits.simulation.noise_tape import NoiseTape
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, stream
@@ -57,32 +58,13 @@ def run_blockwise(
     for first in range(0, theta.shape[0], size):
         trials = np.arange(first, min(first + size, theta.shape[0]))
         tapes = [
-            _Tape(environment.noise, stream(seed, int(i), Stream.EXPLORATION_NOISE))
+            NoiseTape(environment.noise, stream(seed, int(i), Stream.EXPLORATION_NOISE))
             for i in numbers[trials]
         ]
         group = _Group(policy, environment, theta[trials], benchmark, tapes, recorder, trials)
         group.run(progress)
         for locked in group.locked_groups:
             locked.run(progress)
-
-
-class _Tape:
-    """The exploration noise of one trial; what was drawn too early can be given back."""
-
-    def __init__(self, noise: Noise, rng: np.random.Generator) -> None:
-        self._noise, self._rng, self._spare = noise, rng, np.empty(0)
-
-    def fill(self, out: FloatArray) -> None:
-        """Fill `out`, contiguous, with the numbers that come next."""
-        flat = out.reshape(-1)
-        count = min(self._spare.size, flat.size)
-        flat[:count], self._spare = self._spare[:count], self._spare[count:]
-        if count < flat.size:
-            self._noise.draw_into(self._rng, flat[count:])
-
-    def give_back(self, drawn: FloatArray) -> None:
-        """Take back numbers that were not used."""
-        self._spare = np.concatenate([drawn.reshape(-1), self._spare])
 
 
 @dataclass
@@ -120,7 +102,7 @@ class _Group:
         environment: LinearEnvironment,
         theta: FloatArray,
         benchmark: Benchmark,
-        tapes: list[_Tape],
+        tapes: list[NoiseTape],
         recorder: Recorder,
         trials: IntArray,
         arms: IntArray | None = None,

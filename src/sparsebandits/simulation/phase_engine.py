@@ -13,6 +13,7 @@ from sparsebandits.environments import LinearEnvironment, Noise
 from sparsebandits.oracles import distinct_sets
 from sparsebandits.policies import CyclePolicy, Policy
 from sparsebandits.policies.phase_rule import PhaseRule
+from sparsebandits.simulation.noise_tape import NoiseTape
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, stream
@@ -94,47 +95,26 @@ class _PhaseNoise:
     def __init__(self, noise: Noise, seed: int, numbers: IntArray) -> None:
         self._noise = noise
         purposes = (Stream.EXPLOITATION_NOISE, Stream.EXPLORATION_NOISE)
-        generators = [[stream(seed, int(i), purpose) for i in numbers] for purpose in purposes]
-        self._tapes = [_NoiseTape(noise, lanes) for lanes in generators]
+        self._tapes = [
+            [NoiseTape(noise, stream(seed, int(i), purpose), _DRAWN) for i in numbers]
+            for purpose in purposes
+        ]
 
     def next(self, exploring: BoolArray, actions: FloatArray) -> FloatArray:
         """Return the noise on the rewards of a phase, (steps, lanes)."""
         noise = np.empty(exploring.shape)
-        for tape, pulled in zip(self._tapes, (~exploring, exploring), strict=True):
+        for tapes, pulled in zip(self._tapes, (~exploring, exploring), strict=True):
             if pulled.all():
-                noise = tape.take_all(pulled.shape[0])
-            elif pulled.any():
+                return self._scaled(
+                    np.stack([tape.take(len(pulled)) for tape in tapes], 1), actions
+                )
+            if pulled.any():
                 for lane, count in enumerate(np.count_nonzero(pulled, axis=0)):
-                    noise[pulled[:, lane], lane] = tape.take(lane, int(count))
+                    noise[pulled[:, lane], lane] = tapes[lane].take(int(count))
+        return self._scaled(noise, actions)
+
+    def _scaled(self, noise: FloatArray, actions: FloatArray) -> FloatArray:
         return noise * self._noise.scale_of(actions) if self._noise.depends_on_action else noise
-
-
-class _NoiseTape:
-    """Noise drawn ahead for each lane from its own generator; the block changes no bit."""
-
-    def __init__(self, noise: Noise, generators: list[np.random.Generator]) -> None:
-        self._noise, self._generators = noise, generators
-        self._drawn = np.empty((len(generators), _DRAWN))
-        self._used = np.full(len(generators), _DRAWN)
-
-    def take(self, lane: int, count: int) -> FloatArray:
-        """Return the next numbers of a lane, (count,)."""
-        used = self._used[lane]
-        parts = [self._drawn[lane, used : used + count].copy()]
-        while (missing := count - sum(part.size for part in parts)) > 0:
-            self._noise.draw_into(self._generators[lane], self._drawn[lane])
-            used = 0
-            parts.append(self._drawn[lane, :missing].copy())
-        self._used[lane] = used + parts[-1].size
-        return np.concatenate(parts)
-
-    def take_all(self, count: int) -> FloatArray:
-        """Return the next numbers of every lane, (count, lanes)."""
-        used = int(self._used[0])
-        if (self._used == used).all() and used + count <= _DRAWN:
-            self._used += count
-            return np.asarray(self._drawn[:, used : used + count].T)
-        return np.stack([self.take(lane, count) for lane in range(self._used.size)], axis=1)
 
 
 class _Optima:

@@ -132,9 +132,13 @@ def rate_claim(
         f"{Locks.of(run).note}"
         for name, run in (beside or {}).items()
     ]
-    brief = f"exponent {first.value:.2f}" + (
-        f"; {chosen.value:.2f} with {stated}" if stated else ""
-    )
+    briefs = [f"exponent {first.value:.2f} literally{Locks.of(literal).note}"]
+    if stated:
+        briefs.append(f"{chosen.value:.2f} with {stated}{Locks.of(variants[stated]).note}")
+    briefs += [
+        f"not judged, {name}: {tail_exponent(run).value:.2f}{Locks.of(run).note}"
+        for name, run in (beside or {}).items()
+    ]
     return Claim(
         **texts,
         measured=f"Exponent over the last decade: {'; '.join(parts)}.",
@@ -143,7 +147,7 @@ def rate_claim(
         high=chosen.high,
         verdict=judged.verdict,
         otherwise=judged.otherwise,
-        brief=brief,
+        brief="; ".join(briefs),
         change=stated,
         details={
             "literal": vars(first),

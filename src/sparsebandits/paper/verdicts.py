@@ -205,12 +205,14 @@ def share_claim(
     Without a judgement it counts violations of a statement about every instance, and `repaired`
     those once the statement is changed. `claim` is as for `number_claim`.
     """
+    happened = f"{share.count:,} of {share.runs:,}"
     if judged is None:
+        happened = f"violated in {happened}"
         judged = always(share)
         if repaired is not None:
             judged = with_change(judged, always(repaired))
     details = {"count": share.count, "instances": share.runs, **claim.pop("details", {})}
-    brief = claim.pop("brief", f"{share.count:,} of {share.runs:,}")
+    brief = claim.pop("brief", happened)
     made = number_claim(share.value, judged, details=details, brief=brief, **claim)
     return replace(made, low=share.low, high=share.high)
 

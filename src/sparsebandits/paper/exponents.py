@@ -132,12 +132,12 @@ def rate_claim(
         f"{Locks.of(run).note}"
         for name, run in (beside or {}).items()
     ]
-    briefs = [f"exponent {first.value:.2f} literally{Locks.of(literal).note}"]
+    briefs = [f"exponent {first.value:.2f} literally{Locks.of(literal).brief}"]
     if stated:
-        briefs.append(f"{chosen.value:.2f} with {stated}{Locks.of(variants[stated]).note}")
+        briefs.append(f"{chosen.value:.2f} with {stated}{Locks.of(variants[stated]).brief}")
     briefs += [
-        f"not judged, {name}: {tail_exponent(run).value:.2f}{Locks.of(run).note}"
-        for name, run in (beside or {}).items()
+        f"not judged, {name}: {tail_exponent(run).value:.2f}{Locks.of(run).brief}"
+        for name, run in list((beside or {}).items())[-1:]  # the longest horizon
     ]
     return Claim(
         **texts,

@@ -102,7 +102,7 @@ def verdict_table(summary: dict[str, Any]) -> str:
     lines = [
         f"`make reproduce` (seed {summary['seed']}) judges {len(claims)} claims of the paper: "
         f"{', '.join(tally[:-1])} and {tally[-1]}. Of {len(ours)} that are ours and counted apart, "
-        f"{', '.join(ownly)}.",
+        f"{' and '.join(ownly)}.",
         "",
         "| the paper says | verdict | measured |",
         "|---|---|---|",

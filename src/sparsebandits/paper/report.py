@@ -23,7 +23,7 @@ from sparsebandits.plotting.draw import draw
 from sparsebandits.plotting.figure import Figure
 
 EDITION = 2
-"""Of the lemmas: goes up when they are measured or judged otherwise, so that none are taken over."""
+"""Of the lemmas: goes up when they are judged otherwise, so that no old ones are taken over."""
 
 Progress = Callable[[str, int, int], None]
 """Called with (id, done, total)."""

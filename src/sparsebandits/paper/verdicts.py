@@ -65,11 +65,17 @@ class Share:
     @property
     def brief(self) -> str:
         """The count and its interval in a few words."""
-        return f"{self.count:,} of {self.runs:,} [{self.low:.0%}, {self.high:.0%}]"
+        return f"{self.count:,} of {self.runs:,} [{_percent(self.low)}, {_percent(self.high)}]"
 
     def __str__(self) -> str:
         interval = f"95% interval {self.low:.3%} to {self.high:.3%}"
         return f"{self.count} of {self.runs} ({self.value:.3%}, {interval})"
+
+
+def _percent(share: float) -> str:
+    """Write a share without decimals, but for those that would become 0% or 100%."""
+    rounds_off = 0 < share < 0.01 or 0.99 < share < 1
+    return f"{share:.2%}" if rounds_off else f"{share:.0%}"
 
 
 # ---------------------------------------------------------------------- judges

@@ -127,11 +127,12 @@ def rate_claim(
     chosen = tried[stated][0] if stated else first
     parts = [f"{first} for the literal run{Locks.of(literal).note}"]
     parts += [f"{tried[name][0]} with {name}{Locks.of(run).note}" for name, run in variants.items()]
-    parts += [
-        f"not judged, because nothing is guaranteed: {tail_exponent(run)} with {name}"
-        f"{Locks.of(run).note}"
+    shown = [
+        f"{tail_exponent(run)} with {name}{Locks.of(run).note}"
         for name, run in (beside or {}).items()
     ]
+    if shown:
+        parts.append(f"not judged, because nothing is guaranteed: {', '.join(shown)}")
     briefs = [f"exponent {first.value:.2f} literally{Locks.of(literal).brief}"]
     if stated:
         briefs.append(f"{chosen.value:.2f} with {stated}{Locks.of(variants[stated]).brief}")

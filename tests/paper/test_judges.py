@@ -133,10 +133,13 @@ def test_a_geometry_made_to_hold_and_made_to_fail() -> None:
     # T = 10^5 there: a lock in cycle 10 is early enough.
     assert fails["after-lock"] == "fails"
     assert judged(root, root, made_run(0.5, dim=20))["after-lock"] == "not testable"
+    # Two-sided: slower than sqrt(t) is not sqrt(t) either.
+    slow = made_run(0.3, trials=200, dim=20, locked=200, lock_step=200)
+    assert judged(root, root, slow)["after-lock"] == "fails"
 
 
 def test_a_shrunk_bound_is_shown_and_never_what_a_claim_holds_with() -> None:
-    """Even if it looked right: everything else linear, the scaled run like sqrt(t), no wrong lock."""
+    """Even if it looked right: all else linear, the scaled run like sqrt(t), no wrong lock."""
     cells = CASE1.cells("paper")
     linear = made_run(1.0, trials=20, dim=20)
     results = {

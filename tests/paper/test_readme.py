@@ -43,7 +43,7 @@ def test_the_table_says_what_the_summary_says(summary: dict[str, Any]) -> None:
         "judges 4 claims of the paper: 1 hold, 0 hold with a stated change, 2 fail and 1 are"
         in (table)
     )
-    assert "Of 2 that are ours and counted apart, 1 hold." in table
+    assert "Of 2 that are ours and counted apart, 1 hold and 1 fail." in table
     assert "| matches the minimax lower bound | fails | exponent 0.98 |" in table
     mixed = "holds (1), fails (1) | l2-ball: exponent 1.00; ellipsoid: exponent 0.50 \\| x |"
     assert f"| it is of order sqrt(T) | {mixed}" in table

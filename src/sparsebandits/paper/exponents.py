@@ -127,14 +127,19 @@ def rate_claim(
     chosen = tried[stated][0] if stated else first
     parts = [f"{first} for the literal run{Locks.of(literal).note}"]
     parts += [f"{tried[name][0]} with {name}{Locks.of(run).note}" for name, run in variants.items()]
-    parts += [
-        f"not judged, because nothing is guaranteed: {tail_exponent(run)} with {name}"
-        f"{Locks.of(run).note}"
+    shown = [
+        f"{tail_exponent(run)} with {name}{Locks.of(run).note}"
         for name, run in (beside or {}).items()
     ]
-    brief = f"exponent {first.value:.2f}" + (
-        f"; {chosen.value:.2f} with {stated}" if stated else ""
-    )
+    if shown:
+        parts.append(f"not judged, because nothing is guaranteed: {', '.join(shown)}")
+    briefs = [f"exponent {first.value:.2f} literally{Locks.of(literal).brief}"]
+    if stated:
+        briefs.append(f"{chosen.value:.2f} with {stated}{Locks.of(variants[stated]).brief}")
+    briefs += [
+        f"not judged, {name}: {tail_exponent(run).value:.2f}{Locks.of(run).brief}"
+        for name, run in list((beside or {}).items())[-1:]  # the longest horizon
+    ]
     return Claim(
         **texts,
         measured=f"Exponent over the last decade: {'; '.join(parts)}.",
@@ -143,7 +148,7 @@ def rate_claim(
         high=chosen.high,
         verdict=judged.verdict,
         otherwise=judged.otherwise,
-        brief=brief,
+        brief="; ".join(briefs),
         change=stated,
         details={
             "literal": vars(first),

@@ -28,6 +28,15 @@ class Locks:
         return cls(Share.of(locked), Share.of(locked & ~run.support_correct), can_lock)
 
     @property
+    def brief(self) -> str:
+        """What matters of it in a table: that none locked, or how many wrongly."""
+        if not self.can_lock:
+            return ""
+        if self.locked.count == 0:
+            return f" (0 of {self.locked.runs} locked)"
+        return f" ({self.locked.count} of {self.locked.runs} locked, {self.wrong.brief} wrongly)"
+
+    @property
     def note(self) -> str:
         """Both shares with their intervals, in brackets behind a figure."""
         if not self.can_lock:

@@ -97,11 +97,12 @@ def verdict_table(summary: dict[str, Any]) -> str:
     counts = Counter(claim["verdict"] for claim in claims)
     words = ("hold", "hold with a stated change", "fail", "are not testable here")
     tally = [f"{counts[verdict]} {word}" for verdict, word in zip(VERDICTS, words, strict=True)]
-    held = sum(claim["verdict"] == VERDICTS[0] for claim in ours)
+    own = Counter(claim["verdict"] for claim in ours)
+    ownly = [f"{own[v]} {word}" for v, word in zip(VERDICTS, words, strict=True) if own[v]]
     lines = [
         f"`make reproduce` (seed {summary['seed']}) judges {len(claims)} claims of the paper: "
         f"{', '.join(tally[:-1])} and {tally[-1]}. Of {len(ours)} that are ours and counted apart, "
-        f"{held} hold.",
+        f"{' and '.join(ownly)}.",
         "",
         "| the paper says | verdict | measured |",
         "|---|---|---|",
@@ -126,10 +127,13 @@ def _verdicts(claims: list[dict[str, Any]]) -> str:
 
 
 def _measured(claims: list[dict[str, Any]]) -> str:
-    briefs = [claim["brief"] or claim["measured"] for claim in claims]
-    if len({claim["experiment"] for claim in claims}) > 1:
-        briefs = [
-            f"{claim['experiment']}: {brief}" for claim, brief in zip(claims, briefs, strict=True)
-        ]
+    """Return the figures, those that are the same once."""
+    where: dict[str, list[str]] = {}
+    for claim in claims:
+        where.setdefault(claim["brief"] or claim["measured"], []).append(claim["experiment"])
+    if len({claim["experiment"] for claim in claims}) == 1:
+        text = "; ".join(where)
+    else:
+        text = "; ".join(f"{', '.join(names)}: {brief}" for brief, names in where.items())
     # A bar would end the cell.
-    return "; ".join(dict.fromkeys(briefs)).replace("|", "\\|").replace("\n", " ")
+    return text.replace("|", "\\|").replace("\n", " ")

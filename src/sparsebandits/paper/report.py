@@ -22,6 +22,9 @@ from sparsebandits.paper.table import EXPERIMENTS, IDS, LEMMAS, find_ids
 from sparsebandits.plotting.draw import draw
 from sparsebandits.plotting.figure import Figure
 
+EDITION = 2
+"""Of the lemmas: goes up when they are judged otherwise, so that no old ones are taken over."""
+
 Progress = Callable[[str, int, int], None]
 """Called with (id, done, total)."""
 
@@ -135,9 +138,9 @@ class _Rerun:
         self.write()
 
     def judge_lemmas(self) -> None:
-        """Judge the lemmas, or take the verdicts of an earlier call: same seed, size, version."""
+        """Judge the lemmas, or take over those of an earlier call: same seed, size, edition."""
         size = "quick" if self._size == "quick" else "full"
-        cached = self._out / "cache" / f"lemmas-{__version__}-{self._seed}-{size}.json"
+        cached = self._out / "cache" / f"lemmas-{EDITION}-{__version__}-{self._seed}-{size}.json"
         try:
             records = json.loads(cached.read_text(encoding="utf-8"))
             self._lemmas = tuple(Claim(**record) for record in records)

@@ -65,11 +65,17 @@ class Share:
     @property
     def brief(self) -> str:
         """The count and its interval in a few words."""
-        return f"{self.count:,} of {self.runs:,} [{self.low:.0%}, {self.high:.0%}]"
+        return f"{self.count:,} of {self.runs:,} [{_percent(self.low)}, {_percent(self.high)}]"
 
     def __str__(self) -> str:
         interval = f"95% interval {self.low:.3%} to {self.high:.3%}"
         return f"{self.count} of {self.runs} ({self.value:.3%}, {interval})"
+
+
+def _percent(share: float) -> str:
+    """Write a share without decimals, but for those that would become 0% or 100%."""
+    rounds_off = 0 < share < 0.01 or 0.99 < share < 1
+    return f"{share:.2%}" if rounds_off else f"{share:.0%}"
 
 
 # ---------------------------------------------------------------------- judges
@@ -205,12 +211,14 @@ def share_claim(
     Without a judgement it counts violations of a statement about every instance, and `repaired`
     those once the statement is changed. `claim` is as for `number_claim`.
     """
+    happened = f"{share.count:,} of {share.runs:,}"
     if judged is None:
+        happened = f"violated in {happened}"
         judged = always(share)
         if repaired is not None:
             judged = with_change(judged, always(repaired))
     details = {"count": share.count, "instances": share.runs, **claim.pop("details", {})}
-    brief = claim.pop("brief", f"{share.count:,} of {share.runs:,}")
+    brief = claim.pop("brief", happened)
     made = number_claim(share.value, judged, details=details, brief=brief, **claim)
     return replace(made, low=share.low, high=share.high)
 

@@ -74,6 +74,7 @@ def coverage(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         yield share_claim(
             share,
             at_most(share, DELTA),
+            brief=f"violated in {share.brief} runs",
             id="coverage-ols-bound" if is_paper else f"coverage-{name}",
             label="lemma:ols-bound-hp" if is_paper else OURS,
             statement=("" if is_paper else "Beside lemma:ols-bound-hp: ")
@@ -122,6 +123,7 @@ def union_over_cycles(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     yield number_claim(
         printed,
         with_change(below_one(printed), below_one(max(changed, most))),
+        brief=f"its tails add up to {printed:.2f} delta; chi-square's to {most:.2f}",
         id="union-over-cycles",
         label="lemma:ols-bound-hp",
         statement="By the union bound over c and i, |W(c)_i|^2 <= 2 c sigma^2 B_ii "

@@ -67,6 +67,7 @@ def gamma_bounds(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     }
     yield share_claim(
         above,
+        brief=f"above gamma itself on {above.brief} random ellipsoids",
         id="submodularity-displayed-bound",
         label="prop:submodularity_general",
         statement="gamma is at least the least sum of single-coordinate values over "
@@ -121,6 +122,7 @@ def positive_gamma(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     listed = ", ".join(f"{gamma:.3f} on {name}" for name, gamma in gammas.items())
     yield share_claim(
         share,
+        brief="gamma = 0 on the segment {(s, s)}",
         id="gamma-positive",
         label="prop:submodularity_general",
         statement="gamma > 0 on every convex compact set that contains the origin, if some "

@@ -76,6 +76,7 @@ def top_h_locks(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         yield share_claim(
             wrong[case],
             locks_at_most(wrong[case], locked[case], DELTA),
+            brief=f"{locked[case].brief} runs locked, {wrong[case].brief} wrongly",
             id=f"wrong-locks-{case}",
             label=label,
             statement=("" if case == "paper" else "With the 'pairwise' bound in its place: ")

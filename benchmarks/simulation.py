@@ -6,6 +6,7 @@ loop, and MABWiser's LinUCB.
 
 import argparse
 import tracemalloc
+from typing import Any
 
 import numpy as np
 from peers import ask_tell_seconds, linucb_seconds
@@ -16,6 +17,7 @@ import sparsebandits as sb
 
 DIM, SPARSITY, HORIZON, TRIALS = 20, 5, 200_000, 20
 LOOP_STEPS = 20_000
+MOVING_STEPS = 5_000
 
 
 def environment(X: sb.ActionSet) -> sb.LinearEnvironment:
@@ -66,6 +68,55 @@ def apsee_g(rng: np.random.Generator) -> Ratio:
     return Ratio(what, ours, loop_seconds(policy, X), 100, True)
 
 
+def moving_sets() -> list[Ratio]:
+    """Time moving sets, all trials side by side, against a learner asked step by step."""
+    rng = np.random.default_rng(1)
+    ball = sb.LpBall(DIM)
+    basis = ortho_group.rvs(DIM, random_state=rng)
+    matrix = (basis * np.geomspace(0.2, 1, DIM)) @ basis.T
+    sequences: dict[str, sb.ActionSetSequence] = {
+        "items there with p = 0.7": sb.RandomAvailability(ball, 0.7),
+        "ellipsoid, turning in 500 steps": sb.RotatingEllipsoid(matrix, period=500),
+        "ellipsoid and cube in turn": sb.Alternating(
+            [sb.Ellipsoid(matrix), sb.LpBall(DIM, p=float("inf"))]
+        ),
+    }
+    variants = {"tested": {"confidence_scale": 0.02, "insist": True}, "sqrt": {"schedule": "sqrt"}}
+    return [
+        _moving_ratio(f"{name}, {variant}", sequence, variants[variant])
+        for name, sequence in sequences.items()
+        for variant in variants
+    ]
+
+
+def _moving_ratio(name: str, sequence: sb.ActionSetSequence, changes: dict[str, Any]) -> Ratio:
+    env = sb.LinearEnvironment(
+        action_sets=sequence, theta_star=sb.UniformCube(), noise=sb.Gaussian(0.5)
+    )
+    policy = sb.TimeVaryingAPSEEG(
+        action_set=env.action_set, sparsity=SPARSITY, sigma=0.5, **changes
+    )
+    rng = np.random.default_rng(2)
+    theta, noise = rng.uniform(-1, 1, DIM), rng.normal(0.0, 0.5, MOVING_STEPS)
+
+    def step_by_step() -> None:
+        learner, regret = policy.start(seed=0), 0.0
+        for step, drawn in enumerate(noise):
+            current = sequence.at(step)
+            best = sb.sparse_argmax(current, theta, SPARSITY, "greedy").value
+            decision = learner.ask(action_set=current)
+            mean = float(decision.action @ theta)
+            regret += best - mean
+            learner.tell(decision, mean + drawn)
+
+    slow = TRIALS * once(step_by_step)
+    ours = seconds(
+        lambda: sb.simulate(policy, env, MOVING_STEPS, TRIALS, benchmark="greedy"), repeats=2
+    )
+    what = f"step by step / moving sets: {name}, d={DIM}, T={MOVING_STEPS:,}, {TRIALS} trials"
+    return Ratio(what, ours, slow, 10, True)
+
+
 def one_cycle(make: str) -> list[str]:
     """One cycle from d = 10^4 to 10^6: time per coordinate, and peak memory in vectors."""
     lines = []
@@ -109,6 +160,8 @@ def main() -> None:
     for line in apsee(rng):
         print(line, flush=True)
     print(apsee_g(rng), flush=True)
+    for ratio in moving_sets():
+        print(ratio, flush=True)
     print(ask_tell(), flush=True)
     for make in ("l2 ball", "box"):
         print("\n".join(one_cycle(make)), flush=True)

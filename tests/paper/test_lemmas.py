@@ -8,19 +8,20 @@ import pytest
 from scipy.stats import binomtest
 
 import sparsebandits as sb
-from sparsebandits.estimation import PaperBound
-from sparsebandits.paper.claim import VERDICTS, Claim
+from sparsebandits.estimation import CONFIDENCE, PaperBound
+from sparsebandits.paper.claim import CHANGED, VERDICTS, Claim
 from sparsebandits.paper.lemmas import estimation, support_tests
 from sparsebandits.paper.lemmas.estimation import coverage
 from sparsebandits.paper.lemmas.judge import GROUPS, lemma_claims
 from sparsebandits.paper.lemmas.proofs import cycles_played
 from sparsebandits.paper.lemmas.submodularity import displayed_bound
 from sparsebandits.paper.verdicts import (
-    CHANGED,
+    Judgement,
     Share,
     always,
     at_most,
     below_one,
+    first_change,
     levels_off,
     locks_at_most,
     share_claim,
@@ -39,7 +40,7 @@ EXPECTED = {
     "sum-of-subgaussian": "holds",
     "union-over-cycles": CHANGED,
     "consistency-top-h": "holds",
-    "wrong-locks-paper": "not testable",
+    "wrong-locks-paper": "holds",
     "wrong-locks-pairwise": "holds",
     "consistency-greedy": "holds",
     "wrong-greedy-locks": "holds",
@@ -68,6 +69,8 @@ EXPECTED = {
     "cycles-compact-schedule": "holds",
     "greedy-middle-term": CHANGED,
     "alpha-regret-split": CHANGED,
+    "gamma-positive-strongly-convex": CHANGED,
+    "matches-minimax": "fails",
 }
 
 
@@ -90,11 +93,22 @@ def test_claims_are_json_safe_and_say_something(claims: list[Claim]) -> None:
         assert claim.label
         assert claim.statement.endswith(".")
         assert claim.measured.endswith(".")
+        assert claim.otherwise
+        assert claim.brief
         assert any(letter.isdigit() for letter in claim.measured)
         assert claim.value is not None
         assert claim.low is not None
         assert claim.high is not None
         assert claim.low <= claim.value <= claim.high
+
+
+def test_what_is_ours_is_not_counted_as_the_papers(claims: list[Claim]) -> None:
+    assert {claim.id for claim in claims if claim.is_ours} == {
+        *(f"coverage-{name}" for name in CONFIDENCE if name != "paper"),
+        "wrong-locks-pairwise",
+        "wrong-greedy-locks",
+        "gamma-scale-free-bound",
+    }
 
 
 def test_the_seed_decides_and_progress_is_told(claims: list[Claim]) -> None:
@@ -126,40 +140,53 @@ def test_share_has_the_exact_interval(count: int, runs: int) -> None:
 
 
 def test_one_counter_example_refutes_a_statement_about_everything() -> None:
-    assert always(Share(0, 1000)) == "holds"
-    assert always(Share(1, 1000)) == "fails"
-    assert always(Share(0, 0)) == "not testable"
+    assert always(Share(0, 1000)).verdict == "holds"
+    assert always(Share(1, 1000)).verdict == "fails"
+    assert always(Share(0, 0)).verdict == "not testable"
 
 
 def test_one_example_confirms_that_something_occurs() -> None:
-    assert sometimes(Share(1, 1000)) == "holds"
-    assert sometimes(Share(0, 1000)) == "fails"
-    assert sometimes(Share(0, 0)) == "not testable"
+    assert sometimes(Share(1, 1000)).verdict == "holds"
+    assert sometimes(Share(0, 1000)).verdict == "fails"
+    assert sometimes(Share(0, 0)).verdict == "not testable"
 
 
 def test_a_probability_is_judged_by_its_whole_interval() -> None:
-    assert at_most(Share(20, 1000), 0.05) == "holds"
-    assert at_most(Share(48, 1000), 0.05) == "not testable"
-    assert at_most(Share(90, 1000), 0.05) == "fails"
-    assert at_most(Share(0, 10), 0.05) == "not testable"
-    assert at_most(Share(0, 0), 0.05) == "not testable"
+    assert at_most(Share(20, 1000), 0.05).verdict == "holds"
+    assert at_most(Share(48, 1000), 0.05).verdict == "not testable"
+    assert at_most(Share(90, 1000), 0.05).verdict == "fails"
+    assert at_most(Share(0, 10), 0.05).verdict == "not testable"
+    assert at_most(Share(0, 0), 0.05).verdict == "not testable"
 
 
 def test_wrong_locks_need_locks() -> None:
-    assert locks_at_most(Share(0, 1000), Share(0, 1000), 0.05) == "not testable"
-    assert locks_at_most(Share(0, 1000), Share(10, 1000), 0.05) == "holds"
-    assert locks_at_most(Share(90, 1000), Share(100, 1000), 0.05) == "fails"
+    assert locks_at_most(Share(0, 1000), Share(0, 1000), 0.05).verdict == "not testable"
+    assert locks_at_most(Share(0, 1000), Share(10, 1000), 0.05).verdict == "holds"
+    assert locks_at_most(Share(90, 1000), Share(100, 1000), 0.05).verdict == "fails"
 
 
 def test_a_change_counts_only_where_it_was_needed_and_helps() -> None:
-    assert with_change("fails", "holds") == CHANGED
-    assert with_change("fails", "fails") == "fails"
-    assert with_change("fails", "not testable") == "fails"
-    assert with_change("holds", "holds") == "holds"
-    assert with_change("not testable", "holds") == "not testable"
-    for printed, stated in ((Share(0, 9), ""), (Share(4, 9), "this")):
+    cases: list[tuple[Any, Any, str]] = [
+        ("fails", "holds", CHANGED),
+        ("fails", "fails", "fails"),
+        ("fails", "not testable", "fails"),
+        ("holds", "holds", "holds"),
+        ("not testable", "holds", "not testable"),
+    ]
+    for printed, changed, verdict in cases:
+        found = with_change(Judgement(printed, "this"), Judgement(changed, "that"))
+        assert found.verdict == verdict
+        assert ("that" in found.otherwise) == (verdict == CHANGED)
+    tried = {
+        "first": Judgement("fails", ""),
+        "next": Judgement("holds", ""),
+        "last": Judgement("holds", ""),
+    }
+    assert first_change(Judgement("fails", ""), tried)[1] == "next"
+    assert first_change(Judgement("holds", ""), tried)[1] == ""
+    for share, stated in ((Share(0, 9), ""), (Share(4, 9), "this")):
         claim = share_claim(
-            printed,
+            share,
             repaired=Share(0, 9),
             change="this",
             id="x",
@@ -171,8 +198,8 @@ def test_a_change_counts_only_where_it_was_needed_and_helps() -> None:
 
 
 def test_failure_probabilities_may_add_up_to_delta() -> None:
-    assert below_one(0.82) == "holds"
-    assert below_one(1.64) == "fails"
+    assert below_one(0.82).verdict == "holds"
+    assert below_one(1.64).verdict == "fails"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +212,7 @@ def test_failure_probabilities_may_add_up_to_delta() -> None:
     ],
 )
 def test_orders_of_growth(function: Any, verdict: str) -> None:
-    assert levels_off(function(np.geomspace(1e1, 1e10, 10))) == verdict
+    assert levels_off(function(np.geomspace(1e1, 1e10, 10))).verdict == verdict
 
 
 class Shrunk(PaperBound):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from sparsebandits.paper.synthetic import made_run
 from sparsebandits.plotting.figure import mean_series, regret_panel
-from tests.paper.test_exponents import run
 
 
 def test_normalised_series() -> None:
-    (series,) = regret_panel("a", {"b": run(0.5)}, exponent=0.5, scatter=True).series
+    (series,) = regret_panel("a", {"b": made_run(0.5)}, exponent=0.5, scatter=True).series
     assert np.ptp(series.y) == pytest.approx(0, abs=1e-9)
     assert series.runs is not None
     assert series.low is not None

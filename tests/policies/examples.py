@@ -40,6 +40,11 @@ def apsee_g(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.APSEE
     return sb.APSEEG(action_set=chosen, **{"sparsity": 2, "sigma": SIGMA, **keywords})
 
 
+def hedged(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.HedgedAPSEE:
+    chosen = sb.LpBall(DIM) if action_set is None else action_set
+    return sb.HedgedAPSEE(action_set=chosen, **{"sparsity": 2, "sigma": SIGMA, **keywords})
+
+
 def compact(action_set: sb.ActionSet | None = None, **keywords: Any) -> sb.CompactAPSEEG:
     chosen = polytope() if action_set is None else action_set
     return sb.CompactAPSEEG(action_set=chosen, **{"sparsity": 2, **keywords})
@@ -85,6 +90,7 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: apsee(sb.LpBall(DIM, p=float("inf")), confidence="stitched", use_all_data=True),
         lambda: apsee(sb.Box(np.zeros(DIM), np.ones(DIM)), sigma="estimate"),
         lambda: apsee(sb.Ellipsoid(np.diag([1.0, 2.0, 3.0, 0.5])), basis="boundary"),
+        lambda: apsee(confidence="pairwise", explore_locked_only=True),
     ],
     "apsee-g": [
         lambda: apsee_g(),
@@ -98,9 +104,15 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: compact(oracle="swap", use_all_data=True),
         lambda: compact(ellipsoid(), oracle="auto", basis="block-uniform", basis_seed=3),
     ],
+    "apsee-hedged": [
+        lambda: hedged(),
+        lambda: hedged(ellipsoid(), oracle="greedy", confidence="support", sigma="estimate"),
+        lambda: hedged(explore_locked_only=False, use_all_data=True, waiting="linear"),
+    ],
     "time-varying": [
         lambda: moving(),
         lambda: moving(sb.LpBall(DIM), oracle="exact"),
+        lambda: moving(polytope(), gap_test=False),
         lambda: moving(polytope(), schedule="sqrt"),
         lambda: moving(sb.Box(-np.ones(DIM), np.ones(DIM)), schedule="sqrt", oracle="top-h"),
     ],
@@ -183,7 +195,7 @@ one_of_each_kind = pytest.mark.parametrize(
 )
 """The first example of each kind; all of them in `make test-thorough`."""
 
-SCHEDULED = ("apsee", "apsee-g", "apsee-compact", "time-varying")
+SCHEDULED = ("apsee", "apsee-g", "apsee-compact", "apsee-hedged", "time-varying")
 """The paper's policies: cycles of exploration and exploitation, and a gap test."""
 
 FIRST_OF_EACH: dict[str, Make] = {

@@ -24,6 +24,7 @@ WITHIN: dict[str, int] = {
     "apsee": A_CYCLE,
     "apsee-g": A_CYCLE,
     "apsee-compact": A_CYCLE,
+    "apsee-hedged": A_CYCLE,
     "time-varying": A_CYCLE,
     "pege": A_CYCLE,
     "support-elimination": 3 * DIM,  # two rounds of its first phase

@@ -53,6 +53,7 @@ MAKERS: dict[str, Make] = {
     "apsee-all": of("apsee", sigma=0.2, confidence_scale=0.02, use_all_data=True),
     "apsee-g": of("apsee-g", sigma=0.2, confidence_scale=0.02, insist=True),
     "apsee-compact": of("apsee-compact"),
+    "apsee-hedged": of("apsee-hedged", sigma=0.2, confidence_scale=0.1, insist=True),
     "time-varying": of("time-varying", sigma=0.2, confidence_scale=0.02, insist=True),
 }
 MATRIX = correlated_matrix(np.random.default_rng(0), DIM, 4.0)
@@ -137,7 +138,7 @@ def test_where_items_come_and_go(name: str) -> None:
 
 @one_of_each_kind
 def test_on_a_set_that_turns(name: str) -> None:
-    if "csar" in name or name in ("apsee", "apsee-all"):
+    if "csar" in name or name in ("apsee", "apsee-all", "apsee-hedged"):
         boxes = [sb.Box(np.full(DIM, -0.5), np.linspace(1, end, DIM)) for end in (0.1, 1.0)]
         sequence: Any = sb.Alternating(boxes)
     else:

@@ -184,7 +184,9 @@ def test_chunks_are_neither_tiny_nor_long_nor_too_few(
     assert 1 <= size <= trials
     assert size == 1 or cost.seconds(size) <= max(1.0, 5 * cost.fixed) + 0.01
     chunks = -(-trials // size)
-    assert chunks >= min(trials, workers) / 2
+    # Where all trials together are little beside what each chunk costs anew, one chunk is best.
+    little = 2 * trials * cost.per_trial <= max(cost.fixed, chunking.OVERHEAD)
+    assert chunks >= min(trials, workers) / 2 or (chunks == 1 and little)
     share = chunks * cost.fixed / (chunks * cost.fixed + trials * cost.per_trial)
     least = workers * cost.fixed / (workers * cost.fixed + trials * cost.per_trial)
     assert share <= max(0.25, least) + 0.01

@@ -70,6 +70,22 @@ def test_theorem_3_against_its_display(T: int) -> None:
     assert regret_general_compact(T, **NUMBERS) == pytest.approx(min(printed, 2 * L * theta * T))
 
 
+@pytest.mark.parametrize("T", [17, 2_000, 10**5])
+def test_the_proof_of_theorem_3_covers_c_steps_in_cycle_c(T: int) -> None:
+    """Cycle by cycle: d steps at 2 L ||theta*||, and c steps at 2 L epsilon_c."""
+    d, L, theta, h_1, delta = 4, 1.5, 1.2, 0.4, 0.05
+    K, steps, exploit = 0, 0, 0.0
+    while steps < T:
+        K += 1
+        steps += d + K
+        exploit += K * 2 * L * math.sqrt(h_1 * math.log(2 * d * K**2 / delta) / K)
+    by_hand = 2 * d * L * theta * K + exploit
+    found = float(regret_general_compact(T, **NUMBERS, schedule="linear", literal=True))
+    assert by_hand <= found <= 2 * by_hand
+    with pytest.raises(sb.SparseBanditsError, match="schedule"):
+        regret_general_compact(T, **NUMBERS, schedule="quadratic")
+
+
 def test_monotone_in_everything() -> None:
     base = regret_adaptive(HORIZONS, **ADAPTIVE)
     assert base.shape == HORIZONS.shape
@@ -88,7 +104,8 @@ def test_the_rates_of_the_theorems() -> None:
     far = np.array([10**10, 10**14])
     adaptive = regret_adaptive(far, **ADAPTIVE) / np.sqrt(far)
     compact = regret_general_compact(far, **NUMBERS) / far ** (2 / 3)
-    for scaled in (adaptive, compact):
+    linear = regret_general_compact(far, **NUMBERS, schedule="linear") / far**0.75
+    for scaled in (adaptive, compact, linear):
         assert 0.9 < scaled[1] / scaled[0] < 2
 
 

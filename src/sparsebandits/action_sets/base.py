@@ -215,6 +215,15 @@ class ActionSet(Described):
             return SortedMarginals(self.sorting, theta)
         return ResolvedMarginals(self._respond, self.available, theta, self.contains_zero)
 
+    @classmethod
+    def stack(cls, sets: "Sequence[ActionSet]", rows: int) -> "ActionSet | None":
+        """Return one set that answers for several of this class, `rows` rows of theta for each.
+
+        It has `marginals` and `respond_on`, with the bits that each set gives for its own rows;
+        None where the class has no such set, or these do not fit into one.
+        """
+        return None
+
     # ------------------------------------------------------------------ the public surface
 
     def index(self, coordinate: int | str) -> int:

@@ -9,7 +9,9 @@ from scipy.linalg import blas
 from sparsebandits.action_sets.marginals import Marginals, before
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
-_LONG_ROW = 256
+LONG_ROW = 256
+"""From this dimension on, rows are updated one by one."""
+
 _NARROW = 10
 _SHORT = 64
 _TINY = 1e-300
@@ -32,10 +34,16 @@ def solve_shared(factor: FloatArray, theta: FloatArray) -> FloatArray:
     return np.asarray(scipy.linalg.cho_solve((factor, True), theta.T, check_finite=False)).T
 
 
-def solve_padded(matrix: FloatArray, theta: FloatArray, indices: IntArray) -> FloatArray:
-    """Solve A_S z = theta_S for every row's own S, by batched Cholesky; padding (-1) gives 0."""
+def solve_padded(
+    matrix: FloatArray, theta: FloatArray, indices: IntArray, which: IntArray | None = None
+) -> FloatArray:
+    """Solve A_S z = theta_S for every row's own S, by batched Cholesky; padding (-1) gives 0.
+
+    Where the rows have several A, `matrix` is (matrices, dim, dim) and which[i] that of row i.
+    """
     padding = indices < 0
-    blocks = matrix[indices[:, :, None], indices[:, None, :]]
+    pairs = indices[:, :, None], indices[:, None, :]
+    blocks = matrix[pairs] if which is None else matrix[(which[:, None, None], *pairs)]
     if padding.any():
         # Padded rows and columns become those of the identity, which leaves the rest untouched.
         blocks = np.where(padding[:, :, None] | padding[:, None, :], 0.0, blocks)
@@ -69,16 +77,33 @@ class CholeskyMarginals(Marginals):
     h(G + v)^2 = h(G)^2 + r_v^2 / s_v. Adding a pick appends one row to the partial Cholesky factor
     of A and updates r and s: O(dim * k) for the k-th pick, never a solve per candidate. An infinite
     s keeps a coordinate out.
+
+    Parameters
+    ----------
+    matrix : (dim, dim) array
+        A; or several, (matrices, dim, dim), which must be smaller than `LONG_ROW`.
+    theta : (n, dim)
+    available : (dim,) bool array
+    which : (n,) int array, optional
+        The matrix of each row, where there are several.
     """
 
-    def __init__(self, matrix: FloatArray, theta: FloatArray, available: BoolArray) -> None:
-        self._matrix = matrix
+    def __init__(
+        self,
+        matrix: FloatArray,
+        theta: FloatArray,
+        available: BoolArray,
+        which: IntArray | None = None,
+    ) -> None:
+        self._matrix, self._which = matrix, which
         self._lanes = np.arange(theta.shape[0])
         self._factor = np.empty((4, *theta.shape))
         self._size = 0
         self._residual = theta.copy()
-        diagonal = np.diag(matrix)
-        self._schur = np.tile(np.where(available, diagonal, np.inf), (theta.shape[0], 1))
+        diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+        if which is not None:
+            diagonal = diagonal[which]
+        self._schur = np.array(np.broadcast_to(np.where(available, diagonal, np.inf), theta.shape))
         self._least = 1e-13 * diagonal
         # A residual this small is rounding: the coordinate adds nothing.
         self.floor = 1e-28 * (theta**2 / diagonal).max(axis=-1)
@@ -100,7 +125,7 @@ class CholeskyMarginals(Marginals):
         if self._size == self._factor.shape[0]:
             self._factor = np.concatenate([self._factor, np.empty_like(self._factor)])
         # Which way is chosen by dim alone: a row's bits must not depend on the rows beside it.
-        if self._matrix.shape[0] >= _LONG_ROW:
+        if self._matrix.shape[0] >= LONG_ROW:
             for lane, pick in enumerate(picks.tolist()):
                 self._add_one(lane, pick)
         else:
@@ -133,7 +158,7 @@ class CholeskyMarginals(Marginals):
     def _add_all(self, picks: IntArray) -> None:
         """Update all lanes at once, each operation over many short vectors."""
         lanes = self._lanes
-        row = self._matrix[picks]
+        row = self._matrix[picks if self._which is None else (self._which, picks)]
         for past in self._factor[: self._size]:
             row -= past[lanes, picks][:, None] * past
         root = np.sqrt(self._schur[lanes, picks])

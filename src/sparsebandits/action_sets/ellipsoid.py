@@ -10,7 +10,12 @@ import numpy as np
 from scipy.linalg import blas
 
 from sparsebandits.action_sets.base import ActionSet
-from sparsebandits.action_sets.cholesky import CholeskyMarginals, solve_padded, solve_shared
+from sparsebandits.action_sets.cholesky import (
+    LONG_ROW,
+    CholeskyMarginals,
+    solve_padded,
+    solve_shared,
+)
 from sparsebandits.action_sets.forms import QuadraticForm
 from sparsebandits.action_sets.scaling import length, unit_rows
 from sparsebandits.action_sets.sorting import Sorting
@@ -139,6 +144,14 @@ class Ellipsoid(ActionSet):
         lower = np.linalg.cholesky(self.matrix[np.ix_(support, support)])
         return np.asarray(np.linalg.solve(lower.T, points.T).T)
 
+    @classmethod
+    def stack(cls, sets: Sequence[ActionSet], rows: int) -> "EllipsoidStack | None":
+        """Return the ellipsoids as one, where all coordinates are available and d is not large."""
+        ellipsoids = [X for X in sets if isinstance(X, Ellipsoid) and X.is_unrestricted]
+        if len(ellipsoids) < len(sets) or sets[0].dim >= LONG_ROW:
+            return None
+        return EllipsoidStack(ellipsoids, rows)
+
     # ------------------------------------------------------------------ responses
 
     def marginals(self, theta: FloatArray) -> CholeskyMarginals:
@@ -231,6 +244,28 @@ class Ellipsoid(ActionSet):
         shortest = 1.0 / np.sqrt(np.linalg.eigvalsh(self.matrix)[-1])
         longest = _longest_half_axes(self.matrix[None])[0]
         return f"dim={self.dim}, half-axes {shortest:.3g} to {longest:.3g}"
+
+
+class EllipsoidStack(Ellipsoid):
+    """Several ellipsoids of one dimension, each for its share of the rows of theta.
+
+    Only `marginals` and `respond_on` are asked of it: what the greedy oracle needs for the sets of
+    many steps at once.
+    """
+
+    def __init__(self, ellipsoids: Sequence[Ellipsoid], rows: int) -> None:
+        ActionSet.__init__(self, ellipsoids[0].dim)
+        self._matrices = np.array([X.matrix for X in ellipsoids])
+        self._which = np.repeat(np.arange(len(ellipsoids)), rows)
+        self._is_diagonal = False
+
+    def marginals(self, theta: FloatArray) -> CholeskyMarginals:
+        """Start the gains, each row with the matrix of its own ellipsoid."""
+        return CholeskyMarginals(self._matrices, theta, self.available, self._which)
+
+    def _solve_on(self, theta: FloatArray, indices: IntArray) -> tuple[FloatArray, FloatArray]:
+        solved = solve_padded(self._matrices, theta, indices, self._which)
+        return solved, (theta * solved).sum(axis=-1, keepdims=True)
 
 
 def _is_diagonal(matrix: FloatArray) -> bool:

@@ -44,6 +44,12 @@ class _WithTable(click.Command):
 @click.option("--workers", type=int, default=2, show_default=True, help="Processes.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("report"), show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Run nothing: rewrite the table of verdicts in FILE from the report that is there.",
+)
 def reproduce(
     names: tuple[str, ...],
     quick: bool,
@@ -52,6 +58,7 @@ def reproduce(
     workers: int,
     out: Path,
     as_json: bool,
+    table: Path | None,
 ) -> None:
     """Rerun the paper: everything, or what is named by an id or a label of the paper's figures.
 
@@ -62,6 +69,12 @@ def reproduce(
 
     from sparsebandits.paper.report import reproduce as rerun
 
+    if table is not None:
+        from sparsebandits.paper.readme import write_table
+
+        write_table(table, out)
+        click.echo(f"Verdicts of {out / 'summary.json'} written to {table}")
+        return
     if quick and full:
         raise click.UsageError("--quick and --full exclude each other; pass one of them.")
     console = Console(stderr=True)
@@ -82,12 +95,9 @@ def reproduce(
         return
     counts = report.counts().items()
     tally = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
-    click.echo(f"{len(report.claims)} claims: {tally}")
+    click.echo(f"{len(report.claims)} claims of the paper: {tally}")
     if report.our_claims:
-        click.echo(
-            f"Ours: within twice the best baseline in {report.held()} of "
-            f"{len(report.our_claims)} scenarios"
-        )
+        click.echo(f"{len(report.our_claims)} claims of ours: {report.held()} hold")
     click.echo(f"Report: {out / 'index.html'}")
 
 

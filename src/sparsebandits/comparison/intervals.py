@@ -146,7 +146,7 @@ class Means:
         return Interval(mean, low, high, error, int(self.count[place]))
 
 
-def student(degrees: FloatArray) -> FloatArray:
+def student(degrees: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
     """Return what a standard error is multiplied by, for so many degrees of freedom; nan below 1.
 
     Not SciPy's `ttest_1samp`, which wants all values at once, and warns where they are equal.
@@ -154,7 +154,7 @@ def student(degrees: FloatArray) -> FloatArray:
     # Each number once: the quantile costs more than all the rest.
     distinct, places = np.unique(degrees, return_inverse=True)
     safe = np.where(distinct > 0, distinct, 1.0)
-    factors = np.where(distinct > 0, stats.t.ppf((1 + CONFIDENCE) / 2, safe), np.nan)
+    factors = np.where(distinct > 0, stats.t.ppf((1 + confidence) / 2, safe), np.nan)
     return np.asarray(factors[places])
 
 
@@ -176,7 +176,7 @@ def welch(first: Interval, second: Interval) -> Interval:
     return Interval(mean, mean - half, mean + half, error, first.count + second.count)
 
 
-def share_interval(count: int, trials: int) -> Interval:
+def share_interval(count: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
     """Return how often something happened, with its exact (Clopper and Pearson's) interval.
 
     Examples
@@ -187,14 +187,20 @@ def share_interval(count: int, trials: int) -> Interval:
     """
     if trials == 0:
         return Interval(0.0, 0.0, 1.0)
-    ends = stats.binomtest(count, trials).proportion_ci(CONFIDENCE)
+    ends = stats.binomtest(count, trials).proportion_ci(confidence)
     return Interval(count / trials, float(ends.low), float(ends.high), count=trials)
 
 
 def ratio_interval(
-    top: FloatArray, bottom: FloatArray, seed: int = 0, resamples: int = 2000
+    top: FloatArray,
+    bottom: FloatArray,
+    seed: int = 0,
+    resamples: int = 2000,
+    confidence: float = CONFIDENCE,
 ) -> Interval:
     """Return the ratio of two means over the same trials, with a bootstrap interval over trials.
+
+    Beyond 95% the draws have no such percentiles: then it is Student's, with their deviation.
 
     Examples
     --------
@@ -208,7 +214,11 @@ def ratio_interval(
     chosen = np.random.default_rng(seed).integers(top.size, size=(resamples, top.size))
     ratios = top[chosen].mean(axis=1) / bottom[chosen].mean(axis=1)
     low, high = np.percentile(ratios, [2.5, 97.5])
-    return Interval(ratio, float(low), float(high), float(ratios.std(ddof=1)), top.size)
+    error = float(ratios.std(ddof=1))
+    if confidence > CONFIDENCE:
+        half = float(student(np.array([top.size - 1.0]), confidence)[0]) * error
+        low, high = ratio - half, ratio + half
+    return Interval(ratio, float(low), float(high), error, top.size)
 
 
 def finite(value: float) -> float | None:

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Ellipsoid
-from sparsebandits.environments.sequences import ActionSetSequence, Recent
+from sparsebandits.environments.sequences import FEW, ActionSetSequence, Recent
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.validation import FloatArray, as_integer, as_number, describe
+
+_KEPT_NUMBERS = 2**20
+"""Up to this many entries of matrices, the sets of a whole turn are kept."""
 
 
 class RotatingEllipsoid(ActionSetSequence):
@@ -62,7 +65,9 @@ class RotatingEllipsoid(ActionSetSequence):
             None if angle_per_step is None else as_number("angle_per_step", angle_per_step)
         )
         self.planes = _as_planes(planes, self.dim)
-        self._recent = Recent()
+        # A whole turn where that is little memory: the same sets come again.
+        turn = self.period if self.period and self.period * self.dim**2 <= _KEPT_NUMBERS else 0
+        self._recent = Recent(max(turn, FEW))
 
     def angle(self, step: int) -> float:
         """Return the angle of R_t in radians."""

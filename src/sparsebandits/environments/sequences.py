@@ -9,7 +9,8 @@ from sparsebandits.descriptions import Described, as_fields
 from sparsebandits.errors import CompositionError, InvalidTypeError
 from sparsebandits.validation import as_instance, as_integer, describe
 
-_KEPT = 64
+FEW = 64
+"""Sets that are kept unless said otherwise."""
 
 
 class ActionSetSequence(Described):
@@ -174,9 +175,16 @@ class Alternating(ActionSetSequence):
 
 
 class Recent:
-    """The sets built last, so that asking for one again is free and its own caches live on."""
+    """The sets built last, so that asking for one again is free and its own caches live on.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    count : int
+        How many are kept.
+    """
+
+    def __init__(self, count: int = FEW) -> None:
+        self._count = count
         self._kept: dict[Hashable, ActionSet] = {}
 
     def get(self, key: Hashable, build: Callable[[], ActionSet]) -> ActionSet:
@@ -184,7 +192,7 @@ class Recent:
         kept = self._kept.pop(key, None)
         # Put back at the end: the first of the table is the one not asked for the longest.
         current = self._kept[key] = build() if kept is None else kept
-        if len(self._kept) > _KEPT:
+        if len(self._kept) > self._count:
             del self._kept[next(iter(self._kept))]
         return current
 

@@ -82,6 +82,16 @@ class GramLanes:
         self.counts[lane] += len(rewards)
         self.look(np.array([lane]))
 
+    def add_phase(self, actions: FloatArray, rewards: FloatArray) -> None:
+        """Take in several rewards of every lane, (n, lanes), of actions, (n, lanes, dim).
+
+        They are added up among themselves first, so the last bits are not those of `add`.
+        """
+        z = np.concatenate([actions, rewards[:, :, None]], axis=2).swapaxes(0, 1)
+        self._accumulate(np.matmul(z.swapaxes(1, 2), z), slice(None))
+        self.counts += rewards.shape[0]
+        self.look()
+
     def _accumulate(self, term: FloatArray, where: Any) -> None:
         old = self.moments[where]
         new = old + term
@@ -126,10 +136,11 @@ class GramLanes:
             B; the identity if left out, and c is then lambda_min(V).
         """
         information = np.zeros(self.counts.size)
-        for lane in np.flatnonzero(self.known):
+        known = np.flatnonzero(self.known)
+        if known.size:
             # As the largest singular value of a root of V^-1: precise though V be uneven.
-            root = inverse_root(self.gram(np.array([lane])))[0][0]
+            roots = inverse_root(self.gram(known))[0]
             if basis_gram is not None:
-                root = np.linalg.cholesky(basis_gram).T @ root
-            information[lane] = float(np.linalg.norm(root, ord=2)) ** -2
+                roots = np.linalg.cholesky(basis_gram).T @ roots
+            information[known] = np.linalg.norm(roots, ord=2, axis=(1, 2)) ** -2
         return information

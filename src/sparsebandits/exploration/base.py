@@ -22,6 +22,7 @@ from sparsebandits.validation import (
 )
 
 _CHUNK_ENTRIES = 2_000_000
+_ROUNDING = 1e-12
 
 
 class Basis(Described):
@@ -187,6 +188,22 @@ class Basis(Described):
         if outside.size:
             raise InvalidValueError(f"indices must lie in 0..{self.dim - 1}, got {outside[0]}.")
         return self._inverse_gram_columns(chosen.astype(np.intp))
+
+    def behind(self, support: Any) -> BoolArray:
+        """Return which actions the estimate on these coordinates depends on, (dim,).
+
+        Those k with (M^-1)_ik != 0 for an i of the support: where M is diagonal, the support.
+
+        Examples
+        --------
+        >>> from sparsebandits.exploration import DiagonalBasis
+        >>> DiagonalBasis([1.0, 2.0, 3.0]).behind([0, 2])
+        array([ True, False,  True])
+        """
+        # (M^-1)_ik = b_k·(B^-1)_i, because M^-1 = B^-1 M'.
+        weights = np.abs(self._predict(self.inverse_gram_columns(support).T))
+        rounding = _ROUNDING * weights.max(axis=1, keepdims=True, initial=0.0)
+        return np.asarray((weights > rounding).any(axis=0))
 
     # ------------------------------------------------------------------ fit to an action set
 

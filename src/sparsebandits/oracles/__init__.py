@@ -6,6 +6,7 @@ from sparsebandits.oracles.argmax import (
     sparse_argmax,
     sparse_argmax_batch,
 )
+from sparsebandits.oracles.each_set import Choices, choose_on_each, distinct_sets
 from sparsebandits.oracles.solution import BatchSolution, Solution
 from sparsebandits.oracles.sparse_oracle import SparseOracle
 from sparsebandits.oracles.submodularity import (
@@ -18,6 +19,7 @@ from sparsebandits.oracles.supports import Limit, Supports, as_limit
 __all__ = [
     "ORACLES",
     "BatchSolution",
+    "Choices",
     "Limit",
     "Solution",
     "SparseOracle",
@@ -25,7 +27,9 @@ __all__ = [
     "approximation_ratio",
     "as_limit",
     "certified_ratio",
+    "choose_on_each",
     "choose_supports",
+    "distinct_sets",
     "sparse_argmax",
     "sparse_argmax_batch",
     "submodularity_ratio",

@@ -7,6 +7,10 @@ from sparsebandits.errors import InvalidValueError
 
 Verdict = Literal["holds", "holds with the stated change", "fails", "not testable"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
+CHANGED: Verdict = "holds with the stated change"
+
+OURS = "ours"
+"""The label of what is not the paper's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +34,20 @@ class Claim:
     """The id of the experiment that it comes from."""
     details: dict[str, Any] | None = None
     """JSON-safe: counts, instances, settings."""
+    otherwise: str = ""
+    """What would have made the verdict come out otherwise."""
+    brief: str = ""
+    """The figures in a few words, for a table of many claims; `measured` serves where it is not."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether we say it and not the paper: counted apart."""
+        return self.label == OURS
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise InvalidValueError(f"verdict must be one of {VERDICTS}, got {self.verdict!r}.")
-        if (self.verdict == "holds with the stated change") != bool(self.change):
+        if (self.verdict == CHANGED) != bool(self.change):
             raise InvalidValueError(
                 f"Claim {self.id}: a change is stated exactly when the verdict is 'holds with the "
                 f"stated change'; got verdict {self.verdict!r} and change {self.change!r}."

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from sparsebandits.comparison.text_table import TextTable
 from sparsebandits.environments.paper_setting import DELTA, SIGMA, SPARSITY
 from sparsebandits.paper.claim import Claim
+from sparsebandits.paper.locks import Locks
 from sparsebandits.plotting.figure import Figure
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell
@@ -60,14 +59,12 @@ def figure_id(label: str) -> str:
 
 
 def lock_note(label: str, run: Run) -> str:
-    """Say the share of runs that locked and were right, or that none did."""
-    trials, horizon = run.regret.shape[0], int(run.steps[-1])
-    locked = int(np.isfinite(run.locked_at).sum())
-    if locked == 0:
-        return f"{label}: never locks (0 of {trials} runs by T = {horizon:,})"
-    right = int(run.support_correct.sum())
-    counts = f"{locked} of {trials} runs locked by T = {horizon:,}"
-    return f"{label}: {counts}, {right} on the right support"
+    """Say the shares of runs that locked, and wrongly, with their intervals, or that none did."""
+    horizon, locks = int(run.steps[-1]), Locks.of(run)
+    if locks.locked.count == 0:
+        return f"{label}: never locks ({locks.locked.brief} runs by T = {horizon:,})"
+    counts = f"{locks.locked.brief} runs locked by T = {horizon:,}"
+    return f"{label}: {counts}, {locks.wrong.brief} wrongly"
 
 
 def setting_note(runs: Sequence[Run]) -> str:

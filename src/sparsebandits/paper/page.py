@@ -11,6 +11,8 @@ from sparsebandits.comparison.field import RECOMMENDED
 from sparsebandits.errors import SolverError
 from sparsebandits.paper.claim import VERDICTS, Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Size
+from sparsebandits.paper.self_check import Check
+from sparsebandits.paper.verdicts import FAMILY, LEVEL
 from sparsebandits.plotting.figure import Figure
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class Report:
     lemmas: tuple[Claim, ...]
     to_come: dict[str, str]
     """Titles by id."""
+    checks: tuple[Check, ...]
+    """The judges, tried on data made to hold and made to fail."""
     colophon: Colophon
 
     @property
@@ -67,13 +71,22 @@ class Report:
         return [section for section in self.sections if section.experiment.ours]
 
     @property
+    def _every(self) -> list[Claim]:
+        return [*(claim for each in self.sections for claim in each.outcome.claims), *self.lemmas]
+
+    @property
     def claims(self) -> list[Claim]:
         """The paper's claims; what we say ourselves has no part in their count."""
-        return [*(claim for each in self.of_paper for claim in each.outcome.claims), *self.lemmas]
+        return [claim for claim in self._every if not claim.is_ours]
 
     @property
     def our_claims(self) -> list[Claim]:
-        """What we say ourselves."""
+        """What we say ourselves, wherever it stands."""
+        return [claim for claim in self._every if claim.is_ours]
+
+    @property
+    def scenarios(self) -> list[Claim]:
+        """What we say about the recommended policy, on the page that is not the paper's."""
         return [claim for section in self.ours for claim in section.outcome.claims]
 
     def counts(self) -> dict[str, int]:
@@ -83,7 +96,7 @@ class Report:
 
     def held(self) -> int:
         """Return how many of our own claims hold."""
-        return sum(claim.verdict == "holds" for claim in self.our_claims)
+        return held(self.our_claims)
 
     def to_dict(self) -> dict[str, Any]:
         """Return summary.json."""
@@ -105,12 +118,19 @@ class Report:
             },
             "claims": [claim.to_dict() for claim in self.claims],
             "ours": [claim.to_dict() for claim in self.our_claims],
+            "counts": self.counts(),
+            "judges": [asdict(check) for check in self.checks],
             "tables": {
                 section.experiment.id: [asdict(table) for table in section.outcome.tables]
                 for section in self.sections
                 if section.outcome.tables
             },
         }
+
+
+def held(claims: list[Claim]) -> int:
+    """Return how many of them hold."""
+    return sum(claim.verdict == "holds" for claim in claims)
 
 
 def render_pages(report: Report, figures: Path) -> dict[str, str]:
@@ -122,6 +142,9 @@ def render_pages(report: Report, figures: Path) -> dict[str, str]:
         "paper": PAPER,
         "recommended": RECOMMENDED,
         "marks": MARKS,
+        "held": held,
+        "family": FAMILY,
+        "level": LEVEL,
         "inline": lambda figure: inline_svg(figures / f"{figure.id}.svg", figure),
     }
     return {name: pages.get_template(name).render(known) for name in names}

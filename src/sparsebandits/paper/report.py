@@ -17,9 +17,13 @@ from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Size
 from sparsebandits.paper.lemmas.judge import lemma_claims
 from sparsebandits.paper.page import Colophon, Report, Section, render_pages
+from sparsebandits.paper.self_check import check_judges
 from sparsebandits.paper.table import EXPERIMENTS, IDS, LEMMAS, find_ids
 from sparsebandits.plotting.draw import draw
 from sparsebandits.plotting.figure import Figure
+
+EDITION = 2
+"""Of the lemmas: goes up when they are judged otherwise, so that no old ones are taken over."""
 
 Progress = Callable[[str, int, int], None]
 """Called with (id, done, total)."""
@@ -78,6 +82,7 @@ class _Rerun:
         self._started = time.perf_counter()
         self._outcomes: dict[str, Outcome] = {}
         self._lemmas: tuple[Claim, ...] = ()
+        self._checks = check_judges()
         for folder in ("figures", "curves", "cache"):
             try:
                 (out / folder).mkdir(parents=True, exist_ok=True)
@@ -133,9 +138,9 @@ class _Rerun:
         self.write()
 
     def judge_lemmas(self) -> None:
-        """Judge the lemmas, or take the verdicts of an earlier call: same seed, size, version."""
+        """Judge the lemmas, or take over those of an earlier call: same seed, size, edition."""
         size = "quick" if self._size == "quick" else "full"
-        cached = self._out / "cache" / f"lemmas-{__version__}-{self._seed}-{size}.json"
+        cached = self._out / "cache" / f"lemmas-{EDITION}-{__version__}-{self._seed}-{size}.json"
         try:
             records = json.loads(cached.read_text(encoding="utf-8"))
             self._lemmas = tuple(Claim(**record) for record in records)
@@ -166,6 +171,7 @@ class _Rerun:
                 if name in self._outcomes
             ),
             lemmas=self._lemmas,
+            checks=self._checks,
             to_come={name: title for name, title in titles.items() if name not in done},
             colophon=self._colophon(),
         )

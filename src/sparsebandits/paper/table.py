@@ -5,8 +5,11 @@ from sparsebandits.paper.experiment import Experiment, figure_id
 from sparsebandits.paper.figures.app_basis_actions import APP_BASIS_ACTIONS
 from sparsebandits.paper.figures.app_support_recovery import APP_SUPPORT_RECOVERY
 from sparsebandits.paper.figures.appendix_experiments import CASE1, CASE2, CASE3
+from sparsebandits.paper.figures.around_the_lock import AROUND_THE_LOCK
 from sparsebandits.paper.figures.case4 import CASE4
+from sparsebandits.paper.figures.dimensions import DIMENSIONS
 from sparsebandits.paper.figures.field import FIELD
+from sparsebandits.paper.figures.lower_bound import LOWER_BOUND
 from sparsebandits.paper.figures.robustness import ROBUST
 from sparsebandits.paper.figures.time_varying import TIME_VARYING
 from sparsebandits.paper.figures.video_real import VIDEO_REAL
@@ -24,8 +27,11 @@ EXPERIMENTS: dict[str, Experiment] = {
         VIDEO_REC,
         VIDEO_REAL,
         TIME_VARYING,
+        DIMENSIONS,
         FIELD,
         ROBUST,
+        LOWER_BOUND,
+        AROUND_THE_LOCK,
     )
 }
 

@@ -29,6 +29,9 @@ FORMATS = ("svg", "png", "pdf")
 _INSIDE = 6
 """A panel with more series has its legend beside it."""
 
+_FEW_POINTS = 8
+"""Up to so many places on a logarithmic axis, each is named."""
+
 _TICKS = tuple(digit * 10.0**power for power in range(-6, 7) for digit in (1, 2, 5))
 _LEGEND_WIDTH = 2.6
 _LEGEND_LETTERS = 34
@@ -136,10 +139,10 @@ def _draw_lines(ax: "Axes", panel: Panel) -> None:
     """Draw the dashed lines across a panel, each with its words beside it."""
     dashes: Any = {"color": "#444444", "linewidth": 0.9, "linestyle": (0, (2, 2))}
     words: Any = {"fontsize": 7, "ha": "right", "color": "#222222", "textcoords": "offset points"}
-    top = ax.get_ylim()[1]
     for x, text in panel.lines:
         ax.axvline(x, **dashes)
-        ax.annotate(text, (x, 0.45 * top), xytext=(-3, 0), rotation=90, va="center", **words)
+        place: Any = {"xycoords": ("data", "axes fraction"), "xytext": (-3, 0)}
+        ax.annotate(text, (x, 0.7), rotation=90, va="center", **place, **words)
     for y, text in panel.levels:
         ax.axhline(y, **dashes)
         ax.annotate(text, (1, y), xytext=(-3, 3), xycoords=("axes fraction", "data"), **words)
@@ -158,6 +161,11 @@ def _set_ticks(ax: "Axes", panel: Panel) -> None:
         # Ends of bands at or below 0 would stretch a logarithmic axis without end.
         lowest = min(float(each.y[each.y > 0].min(initial=np.inf)) for each in panel.series)
         ax.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None)
+    measured = sorted({float(x) for series in panel.series for x in series.x})
+    if panel.x_log and len(measured) <= _FEW_POINTS:
+        # A scale of powers of ten has no words for a handful of places between two of them.
+        ax.set_xticks(measured, [f"{x:g}" for x in measured])
+        ax.set_xticks([], minor=True)
 
 
 def _colour(series: Series) -> str:

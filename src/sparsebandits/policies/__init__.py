@@ -3,6 +3,7 @@
 from sparsebandits.policies.apsee import APSEE
 from sparsebandits.policies.apsee_compact import CompactAPSEEG
 from sparsebandits.policies.apsee_g import APSEEG
+from sparsebandits.policies.apsee_hedged import HedgedAPSEE
 from sparsebandits.policies.baselines import (
     CSAR,
     CUCB,
@@ -40,6 +41,7 @@ __all__ = [
     "Decision",
     "EpsilonGreedy",
     "ExploreThenCommit",
+    "HedgedAPSEE",
     "Learner",
     "LinTS",
     "PhasedPolicy",

@@ -10,7 +10,7 @@ from sparsebandits.exploration import Basis
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.gap_test import GapTest
 from sparsebandits.policies.schedules import Schedule
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _KEPT_ACTIONS = 2000
 """Up to this many dimensions the exploration actions are kept as a matrix."""
@@ -35,6 +35,11 @@ class Cycle:
     test : GapTest or None
         What must pass before anything is exploited: with a basis once, and the support is locked;
         without, on the current set at every step. None exploits in every cycle.
+    waiting : function or None
+        m_c while the support is not locked. None exploits nothing until then.
+    explores_locked : bool
+        Whether, once the support is locked, only those explorations are made on which the estimate
+        on that support depends.
     forever : bool
         Whether the first exploitation never ends: its support is committed to.
     confidence : str
@@ -47,6 +52,8 @@ class Cycle:
     basis: Basis | None
     use_all_data: bool = False
     test: GapTest | None = None
+    waiting: Schedule | None = None
+    explores_locked: bool = False
     forever: bool = False
     confidence: str = "none"
 
@@ -59,6 +66,17 @@ class Cycle:
     def keeps_all(self) -> bool:
         """Whether every reward enters the estimate; always where there is no basis."""
         return self.use_all_data or self.basis is None
+
+    def explored(self, support: IntArray) -> BoolArray:
+        """Return which explorations are made once a support, padded with -1, is locked, (dim,).
+
+        All of them unless `explores_locked`, and where the support is empty: a cycle must explore.
+        """
+        assert self.basis is not None
+        chosen = support[support >= 0]
+        if not (self.explores_locked and chosen.size):
+            return np.ones(self.basis.dim, dtype=np.bool_)
+        return self.basis.behind(chosen)
 
     @cached_property
     def _matrix(self) -> FloatArray | None:

@@ -37,6 +37,8 @@ class CycleMemory(Rule):
         theta_hat_c of the last closed exploration, on which the cycle exploits; where `planned`.
     support : (lanes, H) array
         The locked support, padded with -1; where `locked`.
+    explored : (lanes, dim) bool array
+        Which explorations a cycle makes: all, until the locked support may need fewer.
     tested : (lanes,) array
         The replications of the last gap test.
     information : (lanes,) array
@@ -66,6 +68,7 @@ class CycleMemory(Rule):
         self.planned: BoolArray = np.zeros(lanes, dtype=np.bool_)
         self.locked: BoolArray = np.zeros(lanes, dtype=np.bool_)
         self.support = np.full((lanes, cycle.oracle.width), -1, dtype=np.intp)
+        self.explored: BoolArray = np.ones((lanes, dim), dtype=np.bool_)
         self.tested = np.zeros(lanes, dtype=np.intp)
         self.information = np.zeros(lanes)
         self.arms = None if cycle.basis is None else ArmLanes(lanes, dim)
@@ -205,21 +208,26 @@ class CycleMemory(Rule):
         self.last_test = _read_floats("last_test", state["last_test"])
         cycle, left = int(self.cycle[0]), int(self.left[0])
         exploring = bool(self.due[0].any())
-        if cycle < 1 or (cycle - 1) * self.dim > asked:
+        if self.parts.locks and self.locked[0] and (self.support[0] < self.dim).all():
+            self.explored[0] = self.parts.explored(self.support[0])
+        shortest = int(np.count_nonzero(self.explored[0]))
+        if cycle < 1 or (cycle - 1) * shortest > asked:
             raise InvalidValueError(
-                f"state.cycle must lie in 1..{asked // self.dim + 1} after {asked} decisions, "
+                f"state.cycle must lie in 1..{asked // shortest + 1} after {asked} decisions, "
                 f"got {cycle}."
             )
         if exploring and self.closed[0]:
             raise InvalidValueError(
                 "state.closed must be false while state.due names explorations, got true."
             )
-        may_exploit = self.planned[0] and (self.locked[0] or not self.parts.locks)
-        ready = self.closed[0] and may_exploit
-        if left and (not ready or left > self.parts.schedule(cycle)):
+        schedule = self.parts.schedule
+        if self.parts.locks and not self.locked[0]:
+            schedule = self.parts.waiting or _nothing
+        ready = self.closed[0] and self.planned[0]
+        if left and (not ready or left > schedule(cycle)):
             raise InvalidValueError(
                 "state.left must be 0 until the exploration is closed and theta known, and at "
-                f"most the {self.parts.schedule(cycle)} steps of cycle {cycle}, got {left}."
+                f"most the {schedule(cycle)} steps of cycle {cycle}, got {left}."
             )
         self._check_lock()
         self._check_arms()
@@ -273,6 +281,10 @@ class CycleMemory(Rule):
         if self.parts.basis is None:
             return np.where(np.arange(self.dim) == pull, action, 0.0)
         return np.asarray(self.parts.explorations(np.array([pull]))[0])
+
+
+def _nothing(cycle: int) -> int:
+    return 0
 
 
 def _read_floats(name: str, saved: Any) -> tuple[float, float]:

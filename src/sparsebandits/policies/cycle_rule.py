@@ -17,7 +17,7 @@ from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_memory import PLACE, CycleMemory
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.rule import PerSet
-from sparsebandits.policies.schedules import lengths
+from sparsebandits.policies.schedules import Schedule, lengths
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 
@@ -46,7 +46,7 @@ class CycleRule(CycleMemory):
         """Play an exploration that is due, or exploit."""
         complete = ~self.due.any(axis=1) & (self.left == 0)
         if complete.any():
-            with self._undone_on_error(PLACE):
+            with self._undone_on_error((*PLACE, "explored")):
                 self._advance(complete)
                 actions, pulls = self._play(current)
         else:
@@ -62,7 +62,7 @@ class CycleRule(CycleMemory):
             self._close(closing)
         over = complete & (self.left == 0)
         self.cycle[over] += 1
-        self.due[over], self.closed[over] = True, False
+        self.due[over], self.closed[over] = self.explored[over], False
 
     def _close(self, lanes: IntArray) -> None:
         """Lines 8-15: estimate and verify; then plan the exploitation of this cycle."""
@@ -74,11 +74,17 @@ class CycleRule(CycleMemory):
         self._is_best[lanes] = False
         if self.parts.locks:
             self._verify(lanes[~self.locked[lanes]])
+            self._plan(lanes[~self.locked[lanes]], self.parts.waiting)
             lanes = lanes[self.locked[lanes]]
         elif self.parts.test is not None:
             self.information[lanes] = self.replications()[lanes]
-        cycles, places = np.unique(self.cycle[lanes], return_inverse=True)
-        self.left[lanes] = lengths(self.parts.schedule, cycles)[places]
+        self._plan(lanes, self.parts.schedule)
+
+    def _plan(self, lanes: IntArray, schedule: Schedule | None) -> None:
+        """Set how many steps this cycle exploits."""
+        if schedule is not None and lanes.size:
+            cycles, places = np.unique(self.cycle[lanes], return_inverse=True)
+            self.left[lanes] = lengths(schedule, cycles)[places]
 
     def _verify(self, lanes: IntArray) -> None:
         """Lock the support where the gap test passes; once for each number of replications."""
@@ -92,12 +98,14 @@ class CycleRule(CycleMemory):
         sigma = self.sigma_bound(replications)[lanes]
         passed = test.passes(gaps, sigma, replications[lanes])
         self.support[lanes[passed]], self.locked[lanes[passed]] = supports[passed], True
+        for lane in lanes[passed]:
+            self.explored[lane] = self.parts.explored(self.support[lane])
 
     def _play(self, current: ActionSet) -> tuple[FloatArray, IntArray]:
         """Return the action of every lane, and what it is played for."""
         actions, pulls = np.zeros((self.lanes, self.dim)), np.full(self.lanes, EXPLOIT)
         # Both phases may end in an exploration, so a set without one is refused at every step.
-        ends = _axis_ends(current) if self.parts.basis is None else None
+        ends = axis_ends(current) if self.parts.basis is None else None
         explore: BoolArray = np.asarray(self.due.any(axis=1))
         if not explore.all():
             lanes = np.flatnonzero(~explore)
@@ -153,23 +161,33 @@ class CycleRule(CycleMemory):
 
     def _best_actions(self, lanes: IntArray) -> FloatArray:
         """Return a_c on X: on the locked support where one is locked."""
-        if self.parts.locks:
-            support, ruled = self.support[lanes], self.oracle.is_ruled
-            return self.action_set.respond_on(self.plan[lanes], support, all_on=ruled)[0]
-        return self.oracle.actions(self.plan[lanes], self.action_set)
+        actions, locked = np.empty((lanes.size, self.dim)), self.locked[lanes]
+        if locked.any():
+            on, ruled = lanes[locked], self.oracle.is_ruled
+            support = self.support[on]
+            chosen = self.action_set.respond_on(self.plan[on], support, all_on=ruled)
+            actions[locked] = chosen[0]
+        if not locked.all():
+            actions[~locked] = self.oracle.actions(self.plan[lanes[~locked]], self.action_set)
+        return actions
 
     def _passes_on(self, current: ActionSet, lanes: IntArray) -> BoolArray:
         """Return whether the gap on the current set exceeds the threshold in each lane."""
+        gaps = self.oracle.supports(self.plan[lanes], current)[1]
+        thresholds = self._thresholds_on(current, lanes)
+        self.last_test = float(gaps[0]), float(thresholds[0])
+        return np.asarray(gaps > thresholds)
+
+    def _thresholds_on(self, current: ActionSet, lanes: IntArray) -> FloatArray:
+        """Return what the gap on the current set must exceed in each lane."""
         test = self.parts.test
         assert test is not None
-        gaps = self.oracle.supports(self.plan[lanes], current)[1]
         cycles = self.information[lanes].astype(np.intp)
         thresholds = np.full(lanes.size, np.inf)
         known = cycles >= 1
         sigma = test.sigma_bound(0.0, 0, 1)
         thresholds[known] = sigma * test.unit_threshold(cycles[known], current)
-        self.last_test = float(gaps[0]), float(thresholds[0])
-        return np.asarray(gaps > thresholds)
+        return thresholds
 
     def _explorations(self, lanes: IntArray, arms: IntArray, current: ActionSet) -> FloatArray:
         """Return b_k, or what is played where none of the explorations that are due fits."""
@@ -227,7 +245,7 @@ class CycleRule(CycleMemory):
             threshold=threshold,
             cycles_to_lock=cycles,
             steps_to_lock=cycles * self.dim,
-            warning=None if horizon is None else _warning(cycles * self.dim, gap, horizon),
+            warning=None if horizon is None else self._warning(cycles * self.dim, gap, horizon),
         )
 
     def _cycles_to_lock(self, gap: float, replications: int) -> float:
@@ -243,6 +261,19 @@ class CycleRule(CycleMemory):
             return math.nan
         return max(cycles_to_lock(gap, test.unit_threshold, sigma=sigma) - replications, 1.0)
 
+    def _warning(self, steps_to_lock: float, gap: float, steps: int) -> str | None:
+        if math.isnan(steps_to_lock) or steps_to_lock <= steps:
+            return None
+        when = "never" if math.isinf(steps_to_lock) else f"after about {steps_to_lock:.3g} steps"
+        until = "every step explores"
+        if self.parts.waiting is not None:
+            until = "all of the basis is explored, and exploitation follows the waiting schedule"
+        return (
+            f"With the current gap of {gap:.3g} the test passes {when}, not within the {steps} "
+            f"steps asked about: until then {until}. Use a sharper bound (confidence='mixture' or "
+            "'pairwise'), CompactAPSEEG, or a smaller confidence_scale, which voids the guarantee."
+        )
+
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; a_c is worked out again."""
         super().restore(state, asked)
@@ -255,17 +286,6 @@ _UNFORESEEABLE = (
 )
 
 
-def _warning(steps_to_lock: float, gap: float, steps: int) -> str | None:
-    if math.isnan(steps_to_lock) or steps_to_lock <= steps:
-        return None
-    when = "never" if math.isinf(steps_to_lock) else f"after about {steps_to_lock:.3g} steps"
-    return (
-        f"With the current gap of {gap:.3g} the test passes {when}, not within the {steps} steps "
-        "asked about: until then every step explores. Use a sharper bound (confidence='mixture' or "
-        "'pairwise'), CompactAPSEEG, or a smaller confidence_scale, which voids the guarantee."
-    )
-
-
 def longest_way(current: ActionSet) -> FloatArray:
     """Return the longest way along the first axis that has one, (dim,): an action for no data."""
     ends = longest_ends(current)
@@ -275,7 +295,8 @@ def longest_way(current: ActionSet) -> FloatArray:
     return action
 
 
-def _axis_ends(current: ActionSet) -> FloatArray:
+def axis_ends(current: ActionSet) -> FloatArray:
+    """Return the longest way along each axis, (dim,); a set without any is refused."""
     ends = longest_ends(current)
     if not ends.any():
         raise CompositionError(

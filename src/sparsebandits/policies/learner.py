@@ -444,7 +444,10 @@ class Learner:
         """Learn from logged (action, reward) pairs of shapes (n, dim) and (n,).
 
         They should not have been chosen by looking at their own rewards: no guarantee survives
-        that.
+        that. Logs of actions fixed in advance keep the guarantee of a gap test with the bounds
+        "paper" and "coordinate", which pay for each number of replications by itself. For the
+        others ("stitched", "mixture", "pairwise", "support") it is not proved: their martingale
+        takes one replication of the whole basis at a time, and logs do not come like that.
         """
         played = as_array("actions", actions, ndim=2)
         earned = as_array("rewards", rewards, ndim=1)

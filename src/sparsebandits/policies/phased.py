@@ -87,7 +87,9 @@ class CyclePolicy(Policy):
         """Return a JSON-safe description; own functions cannot be saved."""
         data = super().to_dict()
         own = [
-            name for name in ("schedule", "confidence") if not isinstance(data.get(name, ""), str)
+            name
+            for name in ("schedule", "waiting", "confidence")
+            if not isinstance(data.get(name, ""), str)
         ]
         if own:
             raise InvalidTypeError(
@@ -180,6 +182,10 @@ class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
         A name of `estimation.CONFIDENCE`; "paper" is epsilon_c as printed.
     use_all_data : bool
         Whether exploitation rewards enter the estimate too; the paper discards them.
+    explore_locked_only : bool
+        Whether, once the support is locked, only the actions are explored on which the estimate on
+        it depends, H of the standard basis. The regret is then of order d C_0 + H sqrt(T) up to
+        logarithms instead of d sqrt(T) (`docs/theory.md`); the paper goes on with all d.
     """
 
     measuring: ClassVar[tuple[str, ...]] = ("top-h", "greedy", "exact")
@@ -187,6 +193,7 @@ class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
 
     confidence: Any = "paper"
     use_all_data: bool = checked(flag, False)
+    explore_locked_only: bool = checked(flag, False)
 
     # ------------------------------------------------------------------ the parts
 
@@ -206,8 +213,15 @@ class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
             basis=self.exploration,
             use_all_data=self.use_all_data,
             test=self.test if self.verifies else None,
+            waiting=self.steps_while_waiting,
+            explores_locked=self.explore_locked_only,
             confidence=str(self.confidence),
         )
+
+    @property
+    def steps_while_waiting(self) -> Schedule | None:
+        """m_c while the support is not locked; None, and the paper's, is nothing."""
+        return None
 
     def support_of(self, theta: FloatArray) -> tuple[int, ...]:
         """Return the support that the policy would lock if it knew theta, (dim,)."""

@@ -3,6 +3,7 @@
 from sparsebandits.policies.apsee import APSEE
 from sparsebandits.policies.apsee_compact import CompactAPSEEG
 from sparsebandits.policies.apsee_g import APSEEG
+from sparsebandits.policies.apsee_hedged import HedgedAPSEE
 from sparsebandits.policies.baselines import (
     CSAR,
     CUCB,
@@ -25,6 +26,7 @@ POLICIES: dict[str, type[Policy]] = {
     APSEE.kind: APSEE,
     APSEEG.kind: APSEEG,
     CompactAPSEEG.kind: CompactAPSEEG,
+    HedgedAPSEE.kind: HedgedAPSEE,
     TimeVaryingAPSEEG.kind: TimeVaryingAPSEEG,
     LinTS.kind: LinTS,
     OFUL.kind: OFUL,

@@ -49,12 +49,15 @@ class SparseThompson(Policy):
     has its measured price. With a greedy or swap oracle no bound is known, and one can fail:
     sampling relies on the best action of a draw being played when that draw comes up.
 
-    ``guarantee=True`` keeps the paper's rates by a floor instead, with sigma still unknown: when
-    some coordinate's variance (V^-1)_ii exceeds sigma^2 over 0.1 sqrt(t) pulls (0.1 t^(2/3) where
-    X is not strongly convex) its axis is played. Then trace V^-1 <= d / floor(t), both the error of
-    theta_hat and the spread of every proposal are O(sqrt(d log t / floor(t))), and the cost of the
-    floor is O(d floor(T)): with the responses Lipschitz and the support right after finitely many
-    steps that is the d sqrt(T) of Theorem 1 and 3, and d T^(2/3) on every compact set.
+    ``guarantee=True`` keeps the paper's powers of T by a floor instead, with sigma still unknown:
+    when some coordinate's variance (V^-1)_ii exceeds sigma^2 over 0.1 sqrt(t) pulls (0.1 t^(2/3)
+    where X is not strongly convex) its axis is played, at a cost of O(d floor(T)). Then trace V^-1
+    <= d / floor(t). The data are adaptive, so that the error of theta_hat is bounded by
+    ||theta_hat - theta*||_V = O(sqrt(d log t)) alone: its square is O(d^2 log t / floor(t)), as is
+    that of every proposal's spread. Where responses are Lipschitz, and the support is right after
+    finitely many steps, regret is of the order of that square: d^2 sqrt(T) up to logarithms, a
+    factor d above Theorems 1 and 2, whose design is fixed in advance. On every compact set with an
+    exact oracle it is of the order of the error: d T^(2/3) up to logarithms, as in Theorem 3.
 
     Parameters
     ----------

@@ -401,7 +401,7 @@ class FlooredThompsonRule(ThompsonRule):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._reach = PerSet(self._allowed_reach)
+        self._longest = PerSet(self._allowed_reach)
 
     def _allowed_reach(self, current: ActionSet) -> FloatArray:
         """Return the longest action along each axis; 0 where none is, or none is allowed."""
@@ -414,7 +414,7 @@ class FlooredThompsonRule(ThompsonRule):
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Play the axis known least where it is known less than the floor wants."""
-        reach = self._reach(current)
+        reach = self._longest(current)
         power = 0.5 if current.is_strongly_convex else 2 / 3
         known = self.posterior.counts + self.told
         floor = self.rate * (known + 1.0) ** power

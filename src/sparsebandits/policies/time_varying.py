@@ -11,7 +11,7 @@ from sparsebandits.errors import CompositionError
 from sparsebandits.estimation import ConfidenceBound, make_confidence
 from sparsebandits.exploration import DiagonalBasis
 from sparsebandits.policies.cycle import Cycle
-from sparsebandits.policies.parameters import checked
+from sparsebandits.policies.parameters import checked, flag
 from sparsebandits.policies.phased import VerifyingPolicy
 from sparsebandits.validation import as_non_negative
 
@@ -23,8 +23,9 @@ class TimeVaryingAPSEEG(VerifyingPolicy):
     A cycle explores d times, each time along the axis of X_t that is known least, and then exploits
     m_c times. The estimator keeps the Gram matrix V actually played. With the linear schedule an
     exploitation step is taken only if the greedy gap on the current set exceeds 2 L epsilon, where
-    epsilon bounds the error of an estimate with lambda_min(V); otherwise the step explores. With
-    the "sqrt" schedule nothing is verified.
+    epsilon bounds the error of an estimate with lambda_min(V); otherwise the step explores: what is
+    gained needs gaps that stay above 0, inf_t Delta_min(X_t) > 0. With the "sqrt" schedule, and
+    without the gap test, nothing is verified.
 
     Parameters
     ----------
@@ -38,8 +39,11 @@ class TimeVaryingAPSEEG(VerifyingPolicy):
     schedule : str or function
         "linear" if every X_t is strongly convex: d sqrt(T). "sqrt" otherwise: d T^(2/3). Your own
         function of the cycle is verified as the linear one is.
+    gap_test : bool
+        Whether schedules other than "sqrt" are verified. Without, d sqrt(T) while the gaps stay
+        above 0, and T^(3/4) at worst (`docs/theory.md`), on any sets.
     insist : bool
-        Run the linear schedule on sets that are not strongly convex.
+        Run the verified linear schedule on sets that are not strongly convex.
 
     Examples
     --------
@@ -56,11 +60,12 @@ class TimeVaryingAPSEEG(VerifyingPolicy):
 
     sigma: float = checked(as_non_negative, 1.0)
     oracle: str = "greedy"
+    gap_test: bool = checked(flag, True)
 
     @property
     def verifies(self) -> bool:
-        """Whether exploitation needs the gap test: always, but for the "sqrt" schedule."""
-        return bool(self.schedule != "sqrt")
+        """Whether exploitation needs the gap test: never with the "sqrt" schedule."""
+        return bool(self.gap_test and self.schedule != "sqrt")
 
     def check_set(self, current: ActionSet) -> None:
         """Refuse a set of another dimension, or one that oracle or guarantee do not cover."""

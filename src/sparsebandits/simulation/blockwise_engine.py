@@ -8,6 +8,7 @@ regret are then array operations over (trial, cycle). Estimates, locks and actio
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sparsebandits.exploration import Basis
 from sparsebandits.policies import CyclePolicy, Policy
 from sparsebandits.policies.gap_test import GapTest
 from sparsebandits.policies.schedules import lengths
+from sparsebandits.simulation.noise_tape import NoiseTape
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, stream
@@ -56,9 +58,14 @@ def run_blockwise(
     size = max(1, _BLOCK // (_GROUP_CYCLES * policy.action_set.dim))
     for first in range(0, theta.shape[0], size):
         trials = np.arange(first, min(first + size, theta.shape[0]))
-        generators = [stream(seed, int(i), Stream.EXPLORATION_NOISE) for i in numbers[trials]]
-        group = _Group(policy, environment, theta[trials], benchmark, generators, recorder, trials)
+        tapes = [
+            NoiseTape(environment.noise, stream(seed, int(i), Stream.EXPLORATION_NOISE))
+            for i in numbers[trials]
+        ]
+        group = _Group(policy, environment, theta[trials], benchmark, tapes, recorder, trials)
         group.run(progress)
+        for locked in group.locked_groups:
+            locked.run(progress)
 
 
 @dataclass
@@ -70,6 +77,9 @@ class _Block:
     estimates: FloatArray  # (n, m, d): theta_hat_c
     errors: FloatArray  # (n, m, d): theta_hat_c - theta*
     squares: FloatArray | None  # (n, m): squared deviations within the actions
+    noise: FloatArray | None  # (n, m, arms): as drawn, where it may have to be given back
+    sums: FloatArray | None  # (n, m, arms): of the rewards after each cycle, likewise
+    last: IntArray  # (n,): the place of the last cycle that counts
 
 
 @dataclass
@@ -85,15 +95,18 @@ class _Course:
 
 
 class _Group:
+    """Trials that explore the same `arms`, all d of them until a lock leaves fewer to explore."""
+
     def __init__(
         self,
         policy: CyclePolicy,
         environment: LinearEnvironment,
         theta: FloatArray,
         benchmark: Benchmark,
-        generators: list[np.random.Generator],
+        tapes: list[NoiseTape],
         recorder: Recorder,
         trials: IntArray,
+        arms: IntArray | None = None,
     ) -> None:
         n, dim = theta.shape
         self.policy, self.theta, self.recorder, self.trials = policy, theta, recorder, trials
@@ -101,24 +114,32 @@ class _Group:
         assert cycle.basis is not None
         self.basis, self.test, self.oracle = cycle.basis, cycle.test, cycle.oracle
         self.schedule = cycle.schedule
-        self.dim = dim
+        self.waiting = cycle.waiting
+        self.dim, self.first = dim, 1
+        self.arms = np.arange(dim) if arms is None else arms
+        self.pulls = self.arms.size  # explorations of a cycle
+        self.rest: FloatArray | None = None  # (n, dim): means of what is explored no longer
+        self.cut = cycle.explores_locked and arms is None
+        self.locked_groups: list[_Group] = []
+        self.make = partial(_Group, policy, environment, benchmark=benchmark, recorder=recorder)
         self.horizon = int(recorder.steps[-1])
-        self.noise = environment.noise
-        self.generators = generators
-        self.noise_scale = _action_scales(self.noise, self.basis)
+        self.tapes = tapes
+        self.noise_scale = _action_scales(environment.noise, self.basis, self.arms)
         self.optimum, self.best_support = benchmark.best(policy.action_set, theta, policy.sparsity)
         recorder.optimum[trials] = self.optimum
-        self.means = _mean_rewards(self.basis, theta)
+        self.means = _mean_rewards(self.basis, theta)[:, self.arms]
         # Regret of the first k exploration actions of a cycle, k = 0..d.
-        self.prefix = np.zeros((n, dim + 1))
+        self.prefix = np.zeros((n, self.pulls + 1))
         np.cumsum(self.optimum[:, None] - self.means, axis=1, out=self.prefix[:, 1:])
         # How many of those use exactly the benchmark's support.
-        self.prefix_hits = np.zeros((n, dim + 1), dtype=np.intp)
-        same = _same_supports(self.basis, self.best_support)
+        self.prefix_hits = np.zeros((n, self.pulls + 1), dtype=np.intp)
+        same = _same_supports(self.basis, self.best_support)[:, self.arms]
         np.cumsum(same, axis=1, out=self.prefix_hits[:, 1:])
         self.hits = np.zeros(n, dtype=np.intp)
-        self.sums = np.zeros((n, dim))
-        estimates_sigma = self.test is not None and isinstance(self.test.sigma, str)
+        self.sums = np.zeros((n, self.pulls))
+        # Once the support is locked, sigma is needed no longer.
+        given = 0.0 if self.test is None or arms is not None else self.test.sigma
+        estimates_sigma = isinstance(given, str)
         self.squares = np.zeros((n, dim)) if estimates_sigma else None
         self.lock_cycle = np.full(n, 0 if self.test is None else np.iinfo(np.intp).max)
         self.supports = np.full((n, policy.sparsity), -1, dtype=np.intp)
@@ -127,23 +148,31 @@ class _Group:
         self.last_error = np.full((n, dim), np.nan)
 
     def run(self, progress: Callable[[int], None]) -> None:
-        first, lanes = 1, np.arange(self.trials.size)
+        lanes = np.flatnonzero(self.clock < self.horizon)
         while lanes.size:
             count = max(1, _BLOCK // (lanes.size * self.dim))
             # No more cycles than the shortest cycles could need to reach the horizon.
-            left = -(-(self.horizon - int(self.clock[lanes].min())) // self.dim)
-            cycles = np.arange(first, first + min(count, left))
+            left = -(-(self.horizon - int(self.clock[lanes].min())) // self.pulls)
+            cycles = np.arange(self.first, self.first + min(count, left))
             before = self.clock[lanes].copy()
-            self._advance(self._explore(cycles, lanes))
+            block = self._explore(cycles, lanes)
+            self._advance(block)
             progress(int((np.minimum(self.clock[lanes], self.horizon) - before).sum()))
-            first += cycles.size
-            lanes = lanes[self.clock[lanes] < self.horizon]
+            self.first += cycles.size
+            stays = self.clock[lanes] < self.horizon
+            if self.cut:
+                locked = self.lock_cycle[lanes] <= cycles[-1]
+                for row in np.flatnonzero(stays & locked):
+                    self.locked_groups.append(self._on_locked(int(row), block))
+                stays &= ~locked
+            lanes = lanes[stays]
 
     def _explore(self, cycles: IntArray, lanes: IntArray) -> _Block:
         """Draw the rewards of d pulls per cycle; means of all cycles so far; least squares."""
-        rewards = np.empty((lanes.size, cycles.size, self.dim))
+        rewards = np.empty((lanes.size, cycles.size, self.pulls))
         for row, lane in enumerate(lanes):
-            self.noise.draw_into(self.generators[lane], rewards[row])
+            self.tapes[lane].fill(rewards[row])
+        noise = rewards.copy() if self.cut else None
         if self.noise_scale is not None:
             rewards *= self.noise_scale
         rewards += self.means[lanes, None]
@@ -159,9 +188,37 @@ class _Group:
             np.cumsum(added, axis=1, out=added)
             self.squares[lanes] = added[:, -1]
             squares = added.sum(axis=-1)
+        kept = sums.copy() if self.cut else None
         sums /= cycles[:, None]
+        if self.rest is not None:
+            means = np.repeat(self.rest[lanes, None], cycles.size, axis=1)
+            means[:, :, self.arms] = sums
+            sums = means
         estimates = self.basis.estimate(sums)  # eqn:sparse-PEE-ols
-        return _Block(cycles, lanes, estimates, estimates - self.theta[lanes, None], squares)
+        errors = estimates - self.theta[lanes, None]
+        last = np.full(lanes.size, cycles.size - 1)
+        return _Block(cycles, lanes, estimates, errors, squares, noise, kept, last)
+
+    def _on_locked(self, row: int, block: _Block) -> "_Group":
+        """Return the rest of a trial whose support is locked, which explores fewer actions."""
+        lane, last = block.lanes[row], int(block.last[row])
+        assert block.noise is not None
+        assert block.sums is not None
+        self.tapes[lane].give_back(block.noise[row, last + 1 :])
+        support = self.supports[lane]
+        arms = np.flatnonzero(self.policy.cycle.explored(support))
+        group: _Group = self.make(
+            theta=self.theta[[lane]],
+            tapes=[self.tapes[lane]],
+            trials=self.trials[[lane]],
+            arms=arms,
+        )
+        group.first = int(block.cycles[last]) + 1
+        group.rest = block.sums[[row], last] / block.cycles[last]
+        group.sums = block.sums[[row], last][:, arms]
+        for name in ("lock_cycle", "supports", "clock", "total", "hits", "last_error"):
+            getattr(group, name)[0] = getattr(self, name)[lane]
+        return group
 
     def _advance(self, block: _Block) -> None:
         if self.test is not None:
@@ -169,8 +226,9 @@ class _Group:
         regret, optimal = self._exploitation(block)
         planned = lengths(self.schedule, block.cycles)
         exploits = block.cycles >= self.lock_cycle[block.lanes, None]
-        steps = np.where(exploits, planned, 0)  # (n, m)
-        ends = self.clock[block.lanes, None] + np.cumsum(self.dim + steps, axis=1)
+        waiting = 0 if self.waiting is None else lengths(self.waiting, block.cycles)
+        steps = np.where(exploits, planned, waiting)  # (n, m)
+        ends = self.clock[block.lanes, None] + np.cumsum(self.pulls + steps, axis=1)
         per_cycle = self.prefix[block.lanes, -1:] + steps * regret
         # One after the other, so that the size of a block changes no bit.
         per_cycle[:, 0] += self.total[block.lanes]
@@ -181,10 +239,11 @@ class _Group:
         course = _Course(steps, ends, regret, totals, optimal, hits)
         for row in range(block.lanes.size):
             self._record(row, block, course)
-        self.clock[block.lanes] = ends[:, -1]
-        self.total[block.lanes] = totals[:, -1]
-        self.hits[block.lanes] = hits[:, -1]
-        self.last_error[block.lanes] = block.errors[:, -1]
+        at = np.arange(block.lanes.size), block.last
+        self.clock[block.lanes] = ends[at]
+        self.total[block.lanes] = totals[at]
+        self.hits[block.lanes] = hits[at]
+        self.last_error[block.lanes] = block.errors[at]
 
     def _lock(self, block: _Block, test: GapTest) -> None:
         """Find the first cycle whose gap test passes, for the trials not locked yet."""
@@ -201,9 +260,14 @@ class _Group:
         when = passed[hit].argmax(axis=1)
         self.lock_cycle[lanes[hit]] = block.cycles[when]
         self.supports[lanes[hit]] = supports.reshape(*shape, -1)[hit, when]
+        if self.cut:
+            block.last[waiting[hit]] = when
         truth = test.verify(self.theta[lanes[hit]])[0] if hit.size else supports[:0]
         right = (self.supports[lanes[hit]] == truth).all(axis=1)
         at = self.clock[lanes[hit]] + self.dim * (when + 1)
+        if self.waiting is not None:
+            spent = np.cumsum(lengths(self.waiting, block.cycles))
+            at += (spent - lengths(self.waiting, block.cycles))[when]
         in_time = at < self.horizon  # the test is made before the step that follows
         self.recorder.locked_at[self.trials[lanes[hit]]] = np.where(in_time, at, np.nan)
         self.recorder.support_correct[self.trials[lanes[hit]]] = right & in_time
@@ -215,23 +279,29 @@ class _Group:
         """
         regret = np.zeros((block.lanes.size, block.cycles.size))
         optimal = np.zeros(regret.shape, dtype=np.bool_)
-        rows, places = np.nonzero(block.cycles >= self.lock_cycle[block.lanes, None])
-        if not rows.size:
-            return regret, optimal
-        lanes = block.lanes[rows]
-        estimates, action_set = block.estimates[rows, places], self.policy.action_set
-        if self.test is not None:
-            actions, _ = action_set.respond_on(estimates, self.supports[lanes])
-        else:
-            actions = self.oracle.actions(estimates, action_set)
-        earned = np.einsum("nd,nd->n", actions, self.theta[lanes])
-        regret[rows, places] = self.optimum[lanes] - earned
-        optimal[rows, places] = ((actions != 0) == self.best_support[lanes]).all(axis=1)
+        locked = block.cycles >= self.lock_cycle[block.lanes, None]
+        for on_support in (True, False):
+            chosen = locked if on_support else ~locked
+            if not on_support and self.waiting is None:
+                break
+            rows, places = np.nonzero(chosen & (np.arange(locked.shape[1]) <= block.last[:, None]))
+            if not rows.size:
+                continue
+            lanes = block.lanes[rows]
+            estimates, action_set = block.estimates[rows, places], self.policy.action_set
+            if on_support and self.test is not None:
+                actions, _ = action_set.respond_on(estimates, self.supports[lanes])
+            else:
+                actions = self.oracle.actions(estimates, action_set)
+            earned = np.einsum("nd,nd->n", actions, self.theta[lanes])
+            regret[rows, places] = self.optimum[lanes] - earned
+            optimal[rows, places] = ((actions != 0) == self.best_support[lanes]).all(axis=1)
         return regret, optimal
 
     def _record(self, row: int, block: _Block, course: "_Course") -> None:
         """Read off what is recorded at the steps that fall into this block, for one trial."""
-        lane, ends, grid = block.lanes[row], course.ends[row], self.recorder.steps
+        lane, grid = block.lanes[row], self.recorder.steps
+        ends = course.ends[row, : block.last[row] + 1]
         span = np.searchsorted(grid, (self.clock[lane], ends[-1]), side="right")
         here = (self.trials[lane], slice(*span))
         recorded = grid[here[1]]
@@ -239,8 +309,8 @@ class _Group:
             return
         place = np.searchsorted(ends, recorded, side="left")
         steps = course.steps[row, place]
-        offset = recorded - (ends[place] - self.dim - steps)
-        explored, exploited = np.minimum(offset, self.dim), np.maximum(offset - self.dim, 0)
+        offset = recorded - (ends[place] - self.pulls - steps)
+        explored, exploited = np.minimum(offset, self.pulls), np.maximum(offset - self.pulls, 0)
 
         def read(prefix: Any, per_step: Any, totals: Any) -> Any:
             # What was summed up before this cycle, in its exploration, and in its exploitation.
@@ -251,7 +321,7 @@ class _Group:
         hits = read(self.prefix_hits, course.optimal, course.hits)
         self.recorder.optimal_share[here] = hits / recorded
         # The estimate behind the action of that step: of this cycle, or of the one before.
-        in_use = place - (offset <= self.dim)
+        in_use = place - (offset <= self.pulls)
         errors, last = block.errors[row], self.last_error[[lane]]  # place -1: the block before
         norms = np.append(np.linalg.norm(errors, axis=-1), np.linalg.norm(last, axis=-1))
         self.recorder.theta_error[here] = norms[in_use]
@@ -289,8 +359,8 @@ def _mean_rewards(basis: Basis, theta: FloatArray) -> FloatArray:
     return np.stack([np.einsum("nd,nd->n", row, theta) for row in rows], axis=1)
 
 
-def _action_scales(noise: Noise, basis: Basis) -> FloatArray | None:
+def _action_scales(noise: Noise, basis: Basis, arms: IntArray) -> FloatArray | None:
     """How the noise of each exploration action is scaled; None where it is not."""
     if not noise.depends_on_action:
         return None
-    return np.array([float(noise.scale_of(basis.action(k))) for k in range(basis.dim)])
+    return np.array([float(noise.scale_of(basis.action(int(k)))) for k in arms])

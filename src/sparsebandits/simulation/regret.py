@@ -1,12 +1,13 @@
 """The benchmark that regret is measured against."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.oracles import sparse_argmax_batch
+from sparsebandits.oracles import choose_on_each, sparse_argmax_batch
 from sparsebandits.validation import BoolArray, FloatArray, as_number
 
 BENCHMARKS = ("exact", "greedy")
@@ -45,6 +46,13 @@ class Benchmark:
     ) -> tuple[FloatArray, BoolArray]:
         """Return the earnings, (n,), and where the benchmark's action is not zero, (n, dim)."""
         best = sparse_argmax_batch(action_set, theta, sparsity, self.name)
+        return np.asarray(self.alpha * best.values), np.asarray(best.actions != 0)
+
+    def best_on_each(
+        self, sets: Sequence[ActionSet], theta: FloatArray, sparsity: int
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return the same on each of m sets: (m, n), and (m, n, dim)."""
+        best = choose_on_each(sets, theta, sparsity, self.name, measured=False)
         return np.asarray(self.alpha * best.values), np.asarray(best.actions != 0)
 
     def __str__(self) -> str:

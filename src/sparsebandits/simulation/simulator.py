@@ -9,7 +9,7 @@ import numpy as np
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError, InvalidTypeError
 from sparsebandits.policies import Policy
-from sparsebandits.simulation.blockwise_engine import can_run, run_blockwise
+from sparsebandits.simulation import blockwise_engine, phase_engine
 from sparsebandits.simulation.lanes_engine import run_lanes
 from sparsebandits.simulation.record import Recorder, Run, log_spaced_steps
 from sparsebandits.simulation.regret import Benchmark
@@ -18,6 +18,9 @@ from sparsebandits.validation import as_choice, as_integer, describe
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all), over all trials and policies."""
+
+Engine = Callable[..., None]
+"""Fills a recorder."""
 
 
 @overload
@@ -102,7 +105,8 @@ def simulate(
     first_trial : int
         The number of the first trial, to split one simulation over several calls.
     engine : {"auto", "lanes"}
-        "auto" takes blocks of cycles at once where that applies; "lanes" goes step by step.
+        "auto" takes blocks of cycles at once where that applies, and whole phases on moving sets;
+        "lanes" goes step by step.
     progress : function of (done, total), optional
 
     Examples
@@ -139,11 +143,20 @@ def simulate(
         streams = [stream(seed, int(i), Stream.PARAMETER) for i in numbers]
         theta = np.array([environment.draw_theta(rng, each.sparsity) for rng in streams])
         recorder = Recorder(steps, theta, track_support=track_support)
-        run = run_blockwise if engine == "auto" and can_run(each, environment) else run_lanes
+        run = _fastest(each, environment) if engine == "auto" else run_lanes
         run(each, environment, theta, measured, seed, numbers, recorder, advance)
         label = _label(each, measured, int(steps[-1]), trials, seed)
         runs.append(recorder.finish(label, time.perf_counter() - started))
     return runs[0] if isinstance(policy, Policy) else runs
+
+
+def _fastest(policy: Policy, environment: LinearEnvironment) -> Engine:
+    """Return the engine that does most at once."""
+    if blockwise_engine.can_run(policy, environment):
+        return blockwise_engine.run_blockwise
+    if phase_engine.can_run(policy, environment):
+        return phase_engine.run_phases
+    return run_lanes
 
 
 def _check(policy: Policy, environment: LinearEnvironment) -> None:

@@ -49,7 +49,8 @@ def chunk_size(cost: Cost, trials: int, workers: int, seconds: float = CHUNK_SEC
     """Return how many of `trials` go into one chunk.
 
     A chunk aims at `seconds`, and at more where its fixed cost asks for it; every worker gets up
-    to four, fewer where that would cost more than it evens out.
+    to four, fewer where that would cost more than it evens out. Where the fixed cost is nearly all
+    of it, one chunk takes every trial: two would take as long, each.
 
     Examples
     --------
@@ -57,8 +58,12 @@ def chunk_size(cost: Cost, trials: int, workers: int, seconds: float = CHUNK_SEC
     9
     >>> chunk_size(Cost(1.0, 0.01), trials=100, workers=2)
     50
+    >>> chunk_size(Cost(3.0, 0.01), trials=100, workers=2)
+    100
     """
     fixed, per_trial = max(cost.fixed, OVERHEAD), max(cost.per_trial, 1e-9)
+    if per_trial * trials <= fixed / 2:
+        return trials
     most = max((seconds - fixed) / per_trial, (1 / _SHARE) * fixed / per_trial)
     rounds = _SHARE * per_trial * trials / workers / fixed
     rounds = min(max(math.floor(rounds), 1), CHUNKS_PER_WORKER)

@@ -48,8 +48,10 @@ def advise(plan: Plan) -> tuple[str, ...]:
         sentences.extend(_without_a_lock(plan))
     if math.isinf(plan.response_lipschitz):
         sentences.append(
-            "The set is not strongly convex: exploiting c steps in cycle c has no regret bound "
-            "there even once the support is locked; CompactAPSEEG has one."
+            "The set is not strongly convex: exploiting c steps in cycle c has a regret of order "
+            "T^(3/4) at most there, by the proof of Theorem 3 (at T = "
+            f"{plan.horizon:,} at most {readable(plan.linear_bound)}); CompactAPSEEG, with "
+            f"floor(sqrt(c)) steps, T^(2/3) (at most {readable(plan.compact_bound)})."
         )
     if plan.alpha is None:
         sentences.append(

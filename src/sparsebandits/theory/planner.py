@@ -227,4 +227,5 @@ def _bounds(
         "response_lipschitz": curvature,
         "regret_bound": bound,
         "compact_bound": compact,
+        "linear_bound": float(regret_general_compact(horizon, schedule="linear", **common)),
     }

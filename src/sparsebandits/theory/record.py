@@ -85,6 +85,8 @@ class Plan:
         What that theorem promises at T, for the median gap and norms.
     compact_bound : float
         What `thm:regret_general_compact` promises CompactAPSEEG at T.
+    linear_bound : float
+        What its proof gives for c steps in cycle c, without any curvature: of order T^(3/4).
     largest_regret : float
         2 L ||theta*|| T: a bound that says no more than this says nothing.
     exploring_regret : float
@@ -124,6 +126,7 @@ class Plan:
     support_norm: float
     regret_bound: float
     compact_bound: float
+    linear_bound: float
     largest_regret: float
     exploring_regret: float
     advice: tuple[str, ...] = field(default=(), repr=False)

@@ -6,7 +6,9 @@ import numpy as np
 
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.lemmas import (
+    ball_intersections,
     estimation,
+    minimax,
     proofs,
     sets,
     submodularity,
@@ -58,5 +60,7 @@ GROUPS: tuple[Group, ...] = (
     proofs.support_norm,
     proofs.cycle_counts,
     proofs.greedy_steps,
+    ball_intersections.gamma_on_strongly_convex_sets,
+    minimax.matches_minimax,
 )
 """What is measured, each with a random stream of its own."""

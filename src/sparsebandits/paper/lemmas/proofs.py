@@ -122,7 +122,7 @@ def cycle_counts(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     n = 10_000
     lock, dim = np.ceil(10 ** rng.uniform(0, 6, n)), int(rng.integers(2, 100))
     steps = np.ceil(dim * lock * 10 ** rng.uniform(0, 4, n))
-    printed = levels_off(fixed) if levels_off(edge) == "holds" else "fails"
+    printed = levels_off(fixed) if levels_off(edge).verdict == "holds" else levels_off(edge)
     changed = Share.of(cycles_played(steps, dim, lock) > lock + np.sqrt(2 * steps) + 1)
 
     lengths = DIM + np.floor(np.sqrt(np.arange(1, 2 * 10**6)))

@@ -7,7 +7,7 @@ import numpy as np
 
 import sparsebandits as sb
 from sparsebandits.environments.paper_setting import random_matrix
-from sparsebandits.paper.claim import Claim
+from sparsebandits.paper.claim import OURS, Claim
 from sparsebandits.paper.verdicts import ROUNDING, Share, share_claim
 from sparsebandits.validation import FloatArray
 
@@ -67,6 +67,7 @@ def gamma_bounds(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     }
     yield share_claim(
         above,
+        brief=f"above gamma itself on {above.brief} random ellipsoids",
         id="submodularity-displayed-bound",
         label="prop:submodularity_general",
         statement="gamma is at least the least sum of single-coordinate values over "
@@ -91,9 +92,9 @@ def gamma_bounds(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     yield share_claim(
         free,
         id="gamma-scale-free-bound",
-        label="prop:submodularity_general (sharper)",
-        statement="Ours: gamma is at least lambda_min of A scaled to a unit diagonal, whatever "
-        "the scale of A.",
+        label=OURS,
+        statement="Beside prop:submodularity_general: gamma is at least lambda_min of A scaled to "
+        "a unit diagonal, whatever the scale of A.",
         measured=f"Above gamma in {free} ellipsoids; it is {np.median(ours / smallest):.2f} "
         "times lambda_min in the median.",
         details={"dim": dim},
@@ -121,6 +122,7 @@ def positive_gamma(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     listed = ", ".join(f"{gamma:.3f} on {name}" for name, gamma in gammas.items())
     yield share_claim(
         share,
+        brief="gamma = 0 on the segment {(s, s)}",
         id="gamma-positive",
         label="prop:submodularity_general",
         statement="gamma > 0 on every convex compact set that contains the origin, if some "

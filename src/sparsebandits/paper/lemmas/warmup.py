@@ -23,7 +23,7 @@ from sparsebandits.validation import BoolArray, FloatArray
 
 def warmup_simulated(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """`lemma:C_0`: the cycle in which the literal test locks, against C_0."""
-    trials = 40 if quick else 300
+    trials = 60 if quick else 300
     overdue, wrong, ratios, settings = [], [], [], []
     for dim, sparsity, sigma, gap in ((4, 2, 0.1, 0.3), (8, 3, 0.1, 0.4), (6, 1, 0.03, 0.1)):
         policy = sb.APSEE(action_set=sb.LpBall(dim), sparsity=sparsity, sigma=sigma, delta=DELTA)
@@ -53,7 +53,7 @@ def warmup_simulated(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
 
 def warmup_greedy(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     """Try the same C_0 on APSEE-G, whose threshold has the factor L_X that C_0 lacks."""
-    sets, trials, dim, sparsity, sigma = (5, 20, 4, 2, 0.05) if quick else (10, 30, 4, 2, 0.05)
+    sets, trials, dim, sparsity, sigma = (6, 30, 4, 2, 0.05) if quick else (10, 30, 4, 2, 0.05)
     overdue: dict[str, list[BoolArray]] = {"printed": [], "changed": []}
     norms = []
     for condition in np.geomspace(100, 400, sets):

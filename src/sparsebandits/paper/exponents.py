@@ -14,7 +14,7 @@ from sparsebandits.comparison.intervals import student
 from sparsebandits.environments.paper_setting import DELTA
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.locks import Locks
-from sparsebandits.paper.verdicts import LEVEL, Judgement, first_change, within
+from sparsebandits.paper.verdicts import LEVEL, Judgement, first_change, judged_claim, within
 from sparsebandits.simulation import Run
 from sparsebandits.validation import FloatArray
 
@@ -140,14 +140,11 @@ def rate_claim(
         f"not judged, {name}: {tail_exponent(run).value:.2f}{Locks.of(run).brief}"
         for name, run in list((beside or {}).items())[-1:]  # the longest horizon
     ]
-    return Claim(
+    return judged_claim(
+        chosen,
+        judged,
         **texts,
         measured=f"Exponent over the last decade: {'; '.join(parts)}.",
-        value=chosen.value,
-        low=chosen.low,
-        high=chosen.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief="; ".join(briefs),
         change=stated,
         details={

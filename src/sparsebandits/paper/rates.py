@@ -18,7 +18,7 @@ from sparsebandits.paper.exponents import (
 )
 from sparsebandits.paper.locks import Locks
 from sparsebandits.paper.theorems import theorem_claim
-from sparsebandits.paper.verdicts import LEVEL, Judgement, first_change, within
+from sparsebandits.paper.verdicts import LEVEL, Judgement, first_change, judged_claim, within
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell
 
@@ -85,18 +85,15 @@ def _falling_average(of: Judged) -> Claim:
     judged, stated = first_change(found[printed][1], tried)
     worst = largest[stated or printed]
     parts = [f"{largest[name]} for {name}{Locks.of(run).note}" for name, run in runs.items()]
-    return Claim(
+    return judged_claim(
+        worst,
+        judged,
         id=f"{of.id}-average-falls",
         label=of.label,
         statement=f"The average regret R_T / T decreases monotonically up to T = {LONG:,}.",
         experiment=of.id,
         measured=f"The largest exponent of R_t in {PIECES} equal pieces of log t, 1 being an "
         f"average that stays: {'; '.join(parts)}.",
-        value=worst.value,
-        low=worst.low,
-        high=worst.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"largest exponent {worst.value:.2f}{f' with {stated}' if stated else ''}",
         change=stated,
     )

@@ -8,7 +8,7 @@ verdicts; the 95% intervals that are printed are for reading.
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -196,7 +196,35 @@ def first_change(printed: Judgement, tried: Mapping[str, Judgement]) -> tuple[Ju
     return printed, ""
 
 
-# ---------------------------------------------------------------------- claims of lemmas
+# ---------------------------------------------------------------------- claims
+
+
+class Figures(Protocol):
+    """A figure with its 95% interval: a `Share`, an `Exponent`."""
+
+    @property
+    def value(self) -> float:
+        """The figure."""
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+
+
+def judged_claim(figure: Figures, judged: Judgement, **texts: Any) -> Claim:
+    """Make the claim of a figure; `texts` are the other fields of the claim."""
+    return Claim(
+        **texts,
+        value=figure.value,
+        low=figure.low,
+        high=figure.high,
+        verdict=judged.verdict,
+        otherwise=judged.otherwise,
+    )
 
 
 def share_claim(

@@ -19,7 +19,7 @@ from sparsebandits.paper.experiment import (
 )
 from sparsebandits.paper.geometry import LITERAL, MANY, scaled, sharper
 from sparsebandits.paper.locks import Locks
-from sparsebandits.paper.verdicts import Judgement, Share, at_most
+from sparsebandits.paper.verdicts import Judgement, Share, at_most, judged_claim
 from sparsebandits.plotting.figure import Figure, Panel, Series, mean_series
 from sparsebandits.policies import APSEE
 from sparsebandits.simulation import Run
@@ -125,18 +125,15 @@ def _within_t_star(name: str, run: Run) -> Claim:
     )
     if locks.locked.count:
         measured += f"; the slowest after {np.nanmax(run.locked_at):,.0f} steps"
-    return Claim(
+    return judged_claim(
+        late,
+        judged,
         id=f"support-recovery-{name}",
         label="fig:app_support_recovery",
         statement="With probability at least 1 - delta APSEE finds the true support within t*, for "
         f"the {name} theta*.",
         experiment="support-recovery",
         measured=measured + ".",
-        value=late.value,
-        low=late.low,
-        high=late.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"{late.brief} late or wrong",
         details={"t_star": t_star, "first_possible_step": first_possible_step()},
     )

@@ -11,7 +11,7 @@ from sparsebandits.paper.claim import CHANGED, Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Results, Size, setting_note
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent, power_exponent
 from sparsebandits.paper.locks import Locks
-from sparsebandits.paper.verdicts import Share, with_change
+from sparsebandits.paper.verdicts import Share, judged_claim, with_change
 from sparsebandits.plotting.figure import Figure, Panel, Series, mean_series
 from sparsebandits.policies import APSEE, CompactAPSEEG
 from sparsebandits.simulation import Run
@@ -133,7 +133,9 @@ def _fits(
 def _over_d(results: Results, pairs: list[tuple[int, int]]) -> Claim:
     fits = _fits(results, pairs, 0)
     judged = fits["literal"].judge(1 - LOG_SLACK, 1 + LOG_SLACK)
-    return Claim(
+    return judged_claim(
+        fits["literal"],
+        judged,
         id="dimensions-d",
         label="thm:regret_adaptive",
         statement="The regret is linear in d: of order ||theta*|| d sqrt(T), the theorem's second "
@@ -142,11 +144,6 @@ def _over_d(results: Results, pairs: list[tuple[int, int]]) -> Claim:
         measured=f"R_T / ||theta*|| grows like d to the power of {fits['literal']} for "
         f"{KINDS['literal']}{_locks(results, pairs)}, from d = {DIMS[0]} to "
         f"{DIMS[-1]} with H = d/4; {fits['no-test']} for {KINDS['no-test']}.",
-        value=fits["literal"].value,
-        low=fits["literal"].low,
-        high=fits["literal"].high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"exponent {fits['literal'].value:.2f} in d",
     )
 
@@ -157,7 +154,9 @@ def _over_h(results: Results, pairs: list[tuple[int, int]]) -> Claim:
     judged = with_change(printed["literal"].judge(*limits), changed["literal"].judge(*limits))
     needed = judged.verdict == CHANGED
     chosen = changed["literal"] if needed else printed["literal"]
-    return Claim(
+    return judged_claim(
+        chosen,
+        judged,
         id="dimensions-h",
         label="thm:regret_adaptive",
         statement="H does not enter: R_T / (||theta*|| d sqrt(T)) stays where it is as H grows.",
@@ -167,11 +166,6 @@ def _over_h(results: Results, pairs: list[tuple[int, int]]) -> Claim:
         f"{SPARSITIES[-1]} with d = {WIDE}; with ||theta*(S*)|| in the place of ||theta*||, "
         f"{changed['literal']}; {printed['no-test']} and {changed['no-test']} for "
         f"{KINDS['no-test']}.",
-        value=chosen.value,
-        low=chosen.low,
-        high=chosen.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"exponent {printed['literal'].value:.2f} in H; {changed['literal'].value:.2f} in "
         "units of ||theta*(S*)||",
         change="||theta*(S*)||, which grows with H, in the place of ||theta*||" if needed else "",

@@ -8,7 +8,7 @@ import sparsebandits as sb
 from sparsebandits.environments.paper_setting import DELTA, DIM, SIGMA, SPARSITY
 from sparsebandits.paper.claim import Claim
 from sparsebandits.paper.exponents import LOG_SLACK, power_exponent
-from sparsebandits.paper.verdicts import Share
+from sparsebandits.paper.verdicts import Share, judged_claim
 
 
 def matches_minimax(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
@@ -32,7 +32,9 @@ def matches_minimax(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
     judged = fitted.judge(-np.inf, 0.5 + LOG_SLACK)
     share = Share.of(locked)
     listed = ", ".join(f"{gap:.3f} at T = {T:,}" for gap, T in zip(gaps, horizons, strict=True))
-    yield Claim(
+    yield judged_claim(
+        fitted,
+        judged,
         id="matches-minimax",
         label="thm:regret_adaptive",
         statement="The regret of order d sqrt(T) matches the minimax lower bound of linear "
@@ -41,11 +43,6 @@ def matches_minimax(rng: np.random.Generator, quick: bool) -> Iterator[Claim]:
         f"locked, and the regret grows like T to the power of {fitted}. The theorem's bound holds "
         "for a fixed gap, its constant grows without limit as the gap shrinks, and a minimax rate "
         "is about the worst gap for each T.",
-        value=fitted.value,
-        low=fitted.low,
-        high=fitted.high,
-        verdict=judged.verdict,
-        otherwise=judged.otherwise,
         brief=f"exponent {fitted.value:.2f} of the worst gap for each T",
         experiment="lemmas",
         details={"horizons": horizons, "gaps": gaps},

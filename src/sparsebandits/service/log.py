@@ -1,0 +1,160 @@
+"""What the events of a learner's log mean, and how a learner is made from them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from sparsebandits.policies import Learner, Policy
+from sparsebandits.service import learners
+from sparsebandits.service.learners import Choice, Pair
+from sparsebandits.store import DamagedStoreError, Event
+
+ASK, TELL, FORGET, EXPIRE = "ask", "tell", "forget", "expire"
+CORRECT, OBSERVE, IMPORT = "correct", "observe", "import"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Decisions that were given out, the first under the id of the event."""
+
+    choices: list[Choice]
+    available: list[int] | None = None
+    context: list[float] | None = None
+
+
+class Rewarded(msgspec.Struct, frozen=True):
+    """The reward of a decision; None if it will never come."""
+
+    reward: float | None
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """Logged pairs."""
+
+    pairs: list[Pair]
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """A learner that was not made here."""
+
+    state: bytes
+    decisions: int
+    open: list[int]
+
+
+Content = Asked | Rewarded | Observed | Imported
+_CONTENTS: dict[str, type[Content]] = {
+    ASK: Asked,
+    TELL: Rewarded,
+    FORGET: Rewarded,
+    EXPIRE: Rewarded,
+    CORRECT: Rewarded,
+    OBSERVE: Observed,
+    IMPORT: Imported,
+}
+_encode = msgspec.msgpack.Encoder().encode
+_decoders = {kind: msgspec.msgpack.Decoder(kept) for kind, kept in _CONTENTS.items()}
+
+
+def write(content: Content) -> bytes:
+    """Return the body of an event."""
+    return _encode(content)
+
+
+def read(event: Event) -> Content:
+    """Return the content of an event."""
+    try:
+        content: Content = _decoders[event.kind].decode(event.body)
+    except (KeyError, msgspec.DecodeError) as error:
+        raise DamagedStoreError(
+            f"Event {event.sequence} of learner {event.learner} cannot be read: {error}."
+        ) from None
+    return content
+
+
+def reward_of(event: Event) -> float | None:
+    """Return the reward in an event that closes a decision."""
+    content = read(event)
+    assert isinstance(content, Rewarded)
+    return content.reward
+
+
+@dataclass
+class Lived:
+    """A learner and what the log says of it beside.
+
+    Attributes
+    ----------
+    open : dict
+        When each open decision was asked for, by id, the oldest first.
+    mismatches : int
+        Actions that came out otherwise than they were logged; the log wins.
+    """
+
+    policy: Policy
+    learner: Learner
+    sequence: int = 0
+    open: dict[int, float] = field(default_factory=dict)
+    mismatches: int = 0
+
+    def apply(self, event: Event, count_mismatches: bool = True) -> None:
+        """Go one event further."""
+        if event.sequence != self.sequence + 1:
+            raise DamagedStoreError(
+                f"The log of learner {event.learner} has event {event.sequence} after "
+                f"{self.sequence}; restore a backup."
+            )
+        match event.kind, read(event):
+            case _, Asked() as asked:
+                self._ask(event, asked, count_mismatches)
+            case "correct", _:
+                pass  # `rebuild` has seen to it
+            case _, Rewarded(reward=reward):
+                assert event.decision is not None
+                del self.open[event.decision]
+                if reward is None:
+                    self.learner.forget(event.decision)
+                else:
+                    self.learner.tell(event.decision, reward)
+            case _, Observed(pairs=pairs):
+                learners.observe(self.learner, pairs)
+            case _, Imported() as imported:
+                self.learner = learners.from_bytes(self.policy, imported.state)
+                self.open = dict.fromkeys(imported.open, event.at)
+        self.sequence = event.sequence
+
+    def _ask(self, event: Event, asked: Asked, count_mismatches: bool) -> None:
+        found = learners.ask(self.learner, asked.available, asked.context, len(asked.choices))
+        assert event.decision is not None
+        for number, (choice, logged) in enumerate(
+            zip(found, asked.choices, strict=True), start=event.decision
+        ):
+            self.open[number] = event.at
+            if (choice.indices, choice.values) != (logged.indices, logged.values):
+                self.mismatches += count_mismatches
+                learners.force(self.learner, number, logged)
+
+
+def needs_rebuild(events: Iterable[Event]) -> bool:
+    """Whether events cannot be applied one after another: a correction reaches into the past."""
+    return any(event.kind == CORRECT for event in events)
+
+
+def rebuild(policy: Policy, seed: int | None, events: Sequence[Event]) -> Lived:
+    """Return the learner of a whole log.
+
+    A corrected reward takes the place of the one that was told. What had been asked for before the
+    correction was chosen without it, so those actions are taken from the log without a word.
+    """
+    corrected: dict[int | None, Event] = {}
+    last = 0
+    for event in events:
+        if event.kind == CORRECT:
+            corrected[event.decision] = event
+            last = event.sequence
+    lived = Lived(policy, policy.start(seed))
+    for event in events:
+        final = corrected.get(event.decision) if event.kind in (TELL, FORGET, EXPIRE) else None
+        told = event if final is None else msgspec.structs.replace(event, body=final.body)
+        lived.apply(told, count_mismatches=event.sequence > last)
+    return lived

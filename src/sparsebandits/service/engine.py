@@ -1,7 +1,7 @@
-"""Two threads beside the one that speaks HTTP: one carries out groups, one reads.
+"""Where requests wait for their group, and what the clock does beside.
 
-Each has its own connection to the store, so that a long read does not hold up what is asked and
-told.
+Reads have a thread and a connection of their own, so that a long one does not hold up what is asked
+and told.
 """
 
 import asyncio
@@ -24,21 +24,23 @@ from sparsebandits.store import Store, StoreUnavailableError, open_store
 
 _LOGGER = logging.getLogger("sparsebandits.service")
 _LARGEST_GROUP = 256
+_TURNS = 2
+"""Turns of the loop before a group begins: what has arrived at the same time comes along."""
+
 _TICK = 0.5
 """Seconds between two looks for decisions that are waited for no longer."""
 
 Returned = TypeVar("Returned")
 
 
-class _Worker:
+class _Reader:
     """A thread with an event loop and a store of its own."""
 
-    def __init__(self, name: str, settings: Settings) -> None:
-        self._settings = settings
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+    def __init__(self, settings: Settings) -> None:
+        self._thread = threading.Thread(target=self._run, name="reads", daemon=True)
         self._loop = asyncio.new_event_loop()
         self._lock = asyncio.Lock()
-        self.store = open_store(settings.store, synchronous=settings.synchronous)
+        self._store = open_store(settings.store, synchronous=settings.synchronous)
 
     def start(self) -> None:
         self._thread.start()
@@ -47,46 +49,48 @@ class _Worker:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def submit(self, work: Coroutine[Any, Any, Returned]) -> "asyncio.Future[Returned]":
-        """Run a coroutine in the thread; to be awaited in the caller's loop."""
+    def _submit(self, work: Coroutine[Any, Any, Returned]) -> "asyncio.Future[Returned]":
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     async def _locked(self, use: Callable[[Store], Awaitable[Returned]]) -> Returned:
         async with self._lock:
-            return await use(self.store)
+            return await use(self._store)
 
     async def use(self, use: Callable[[Store], Awaitable[Returned]]) -> Returned:
         """Use the store, one caller at a time."""
-        return await self.submit(self._locked(use))
+        return await self._submit(self._locked(use))
 
     async def stop(self) -> None:
-        await self.submit(self.store.close())
+        await self._submit(self._store.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         await asyncio.to_thread(self._thread.join)
         self._loop.close()
 
 
 class Engine:
-    """Takes jobs from the loop that speaks HTTP, and answers them there after the commit."""
+    """Takes jobs, carries them out in groups, and answers after the commit.
+
+    Groups run in the loop that speaks HTTP: a thread of their own would have to take turns with it
+    at every step. While a group is carried out requests pile up, and are the next group.
+    """
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
         self.metrics = metrics
-        self._writer = _Worker("groups", settings)
-        self._reader = _Worker("reads", settings)
+        self._store = open_store(settings.store, synchronous=settings.synchronous)
+        self._reader = _Reader(settings)
         residents = Residents(settings.resident, settings.resident_megabytes * 2**20)
-        self._groups = Groups(self._writer.store, residents, metrics, settings.snapshot_every)
+        self._groups = Groups(self._store, residents, metrics, settings.snapshot_every)
         self._waiting: deque[tuple[Job, asyncio.Future[Answer]]] = deque()
-        self._is_awake = False
+        self._writing = asyncio.Lock()
+        self._worker: asyncio.Task[None] | None = None
         self._is_stopping = False
         self._ticker: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start the threads; the tables of an empty store are made."""
-        self._http = asyncio.get_running_loop()
-        self._writer.start()
+        """Make the tables of an empty store, and begin."""
+        await self._store.prepare()
         self._reader.start()
-        await self._writer.use(lambda store: store.prepare())
         self._ticker = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
@@ -96,10 +100,10 @@ class Engine:
             self._ticker.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._ticker
-        while self._waiting or self._is_awake:
-            await asyncio.sleep(0.005)
+        while self._worker is not None:
+            await self._worker
         await self._reader.stop()
-        await self._writer.stop()
+        await self._store.close()
 
     async def read(self, use: Callable[[Store], Awaitable[Returned]]) -> Returned:
         """Read from the store beside what is asked and told."""
@@ -110,35 +114,38 @@ class Engine:
 
     async def write(self, use: Callable[[Store], Awaitable[Returned]]) -> Returned:
         """Write to the store between two groups."""
-        return await self._writer.use(use)
+        async with self._writing:
+            return await use(self._store)
 
     def submit(self, job: Job) -> "asyncio.Future[Answer]":
         """Let a job wait for the next group; its answer comes after the commit."""
         if self._is_stopping or len(self._waiting) >= self._settings.max_waiting:
             raise RefusedError("busy", "Too many requests are waiting; try again in a second.")
-        future: asyncio.Future[Answer] = self._http.create_future()
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((job, future))
-        if not self._is_awake:
-            self._is_awake = True
-            self._writer.submit(self._work())
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
         return future
-
-    # ------------------------------------------------------------------ in the writer's thread
 
     async def _work(self) -> None:
         """Carry out groups until nothing waits."""
-        async with self._writer._lock:
-            while self._waiting:
-                count = min(len(self._waiting), _LARGEST_GROUP)
-                taken = [self._waiting.popleft() for _ in range(count)]
-                jobs, later = without_twins([job for job, _ in taken])
-                futures = {id(job): future for job, future in taken}
-                self._waiting.extendleft((job, futures[id(job)]) for job in reversed(later))
-                answered = await self._carry_out(jobs)
-                self._http.call_soon_threadsafe(
-                    _resolve, [(futures[id(job)], answer) for job, answer in answered]
-                )
-        self._http.call_soon_threadsafe(self._sleep)
+        while self._waiting:
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            async with self._writing:
+                await self._next_group()
+        self._worker = None
+
+    async def _next_group(self) -> None:
+        count = min(len(self._waiting), _LARGEST_GROUP)
+        taken = [self._waiting.popleft() for _ in range(count)]
+        futures = {id(job): future for job, future in taken}
+        jobs, later = without_twins([job for job, _ in taken])
+        self._waiting.extendleft((job, futures[id(job)]) for job in reversed(later))
+        for job, answer in await self._carry_out(jobs):
+            future = futures[id(job)]
+            if not future.done():  # whoever asked may have gone
+                future.set_result(answer)
 
     async def _carry_out(self, jobs: list[Job]) -> list[tuple[Job, Answer]]:
         try:
@@ -147,13 +154,6 @@ class Engine:
             _LOGGER.exception("a group failed")
             refusal = RefusedError("internal", "The request failed; see the log.")
             return [(job, refusal.answer) for job in jobs]
-
-    def _sleep(self) -> None:
-        """Fall asleep, unless something has come in the meantime; in the loop of HTTP."""
-        self._is_awake = False
-        if self._waiting:
-            self._is_awake = True
-            self._writer.submit(self._work())
 
     # ------------------------------------------------------------------ by the clock
 
@@ -185,9 +185,3 @@ class Engine:
 
 async def _due(now: float, store: Store) -> list[str]:
     return await store.read.due(now)
-
-
-def _resolve(answered: list[tuple["asyncio.Future[Answer]", Answer]]) -> None:
-    for future, answer in answered:
-        if not future.done():  # whoever asked may have gone
-            future.set_result(answer)

@@ -1,5 +1,7 @@
 """What each operation does to a learner, to its row, and to its log."""
 
+import asyncio
+import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from itertools import takewhile
@@ -38,6 +40,8 @@ from sparsebandits.store.records import digest_of
 
 Result = Outcome | RefusedError
 _EXPIRED_AT_ONCE = 1000
+_LONG = 0.1
+"""Seconds for which nobody notices that the server does nothing else."""
 
 
 async def carry_out(unit: UnitOfWork, jobs: Sequence[Sequence[Operation]]) -> list[list[Result]]:
@@ -72,8 +76,21 @@ async def _round(unit: UnitOfWork, operations: Sequence[Operation]) -> list[Resu
         else:
             results.append(None)
             work.append((prepared, operation))
-    computed = iter(_record(unit, work, perform([(r.lived, o) for r, o in work])))
+    computed = iter(_record(unit, work, await _compute(work)))
     return [next(computed) if result is None else result for result in results]
+
+
+async def _compute(work: Sequence[tuple[Resident, Operation]]) -> list[Any]:
+    """Let learners work here, or beside the loop that speaks HTTP where it will take long."""
+    started = time.perf_counter()
+    steps = [(resident.lived, operation) for resident, operation in work]
+    if sum(resident.pace for resident, _ in work) < _LONG:
+        found = perform(steps)
+    else:
+        found = await asyncio.to_thread(perform, steps)
+    for resident, _ in work:
+        resident.pace = (time.perf_counter() - started) / len(work)
+    return found
 
 
 def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Any]:

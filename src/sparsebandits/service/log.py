@@ -158,3 +158,24 @@ def rebuild(policy: Policy, seed: int | None, events: Sequence[Event]) -> Lived:
         told = event if final is None else msgspec.structs.replace(event, body=final.body)
         lived.apply(told, count_mismatches=event.sequence > last)
     return lived
+
+
+def count(events: Iterable[Event]) -> tuple[int, int, int]:
+    """Return how many decisions were given out, rewards told, and decisions are open."""
+    decisions = rewards = 0
+    closed: dict[int | None, bool] = {}
+    still_open = 0
+    for event in events:
+        match read(event):
+            case Asked(choices=choices):
+                decisions += len(choices)
+                still_open += len(choices)
+            case Rewarded(reward=reward):
+                still_open -= event.decision not in closed
+                closed[event.decision] = reward is not None
+            case Observed(pairs=pairs):
+                rewards += len(pairs)
+            case Imported(decisions=given, open=ids):
+                decisions += given
+                still_open += len(ids)
+    return decisions, rewards + sum(closed.values()), still_open

@@ -37,6 +37,8 @@ class Resident:
         Events that are applied and not yet committed.
     epoch : int
         When it was last known to be up to date: `Groups` counts on when somebody else writes.
+    pace : float
+        Seconds that its last operation took.
     """
 
     row: LearnerRow
@@ -44,6 +46,7 @@ class Resident:
     saved_at: int = 0
     pending: list[Event] = field(default_factory=list)
     epoch: int = -1
+    pace: float = 0.0
 
     @property
     def size(self) -> int:

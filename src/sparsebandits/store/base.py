@@ -54,8 +54,16 @@ class Connection(ABC):
         """Whether another connection may have written since this was asked last."""
 
     @abstractmethod
+    async def find_damage(self) -> list[str]:
+        """Return what the database itself finds wrong with what it has stored."""
+
+    @abstractmethod
     async def close(self) -> None:
         """Let go of the database."""
+
+    @abstractmethod
+    async def continue_numbers(self, table: str, column: str) -> None:
+        """Let the numbers that are given out go on after those that were copied."""
 
     async def run(self, template: str, *values: Any) -> None:
         """Run a statement."""

@@ -6,6 +6,13 @@ from typing import Any
 import msgspec
 
 
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """The description of a policy, once for all learners that share it."""
+
+    digest: str
+    body: bytes
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a learner's log; (learner, sequence) is unique.
 

@@ -102,9 +102,6 @@ _FIRST = (
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
 """The statements that lead to version 1, 2, ...; what was released is never changed."""
 
-TABLES = ("policies", "learners", "events", "snapshots", "answers", "tokens")
-"""Every table with content, for copies."""
-
 
 def statement(template: str, dialect: Dialect) -> str:
     """Write a statement in a dialect."""

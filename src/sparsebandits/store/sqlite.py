@@ -98,20 +98,14 @@ class SqliteConnection(Connection):
             before, self._seen = self._seen, self._data_version()
         return self._seen != before
 
-    async def backup(self, path: Path) -> None:
-        """Copy the whole database into a new file while others go on."""
-        with _our_errors():
-            target = sqlite3.connect(path)
-            try:
-                self._connection.backup(target)
-            finally:
-                target.close()
-
-    async def check_file(self) -> list[str]:
+    async def find_damage(self) -> list[str]:
         """Return what SQLite itself finds wrong with the file."""
         with _our_errors():
             found = self._connection.execute("PRAGMA integrity_check").fetchall()
         return [row[0] for row in found if row[0] != "ok"]
+
+    async def continue_numbers(self, table: str, column: str) -> None:
+        """Do nothing: SQLite goes on after the largest number by itself."""
 
     async def close(self) -> None:
         """Let go of the file."""

@@ -6,35 +6,62 @@ import os
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import pytest
 
 from sparsebandits.service.auth import make_token
 from sparsebandits.store import Store, open_store
 
-if TYPE_CHECKING:
-    import pgserver
-
 Returned = TypeVar("Returned")
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator["pgserver.PostgresServer"]:
-    """Run PostgreSQL from the wheel `pgserver`."""
-    try:
+class Postgres:
+    """PostgreSQL from the wheel `pgserver`, with as many databases as are asked for."""
+
+    def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it looks for a runtime folder, and makes one
             import pgserver
+        self._commands = pgserver
+        self.server = pgserver.get_server(folder, cleanup_mode="delete")
+        # What is killed here are processes, and the system's memory outlives them.
+        self.server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
 
-            server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+    def new_database(self) -> str:
+        name = f"test_{os.getpid()}_{next(_numbers)}"
+        self.server.psql(f"CREATE DATABASE {name}")
+        url: str = self.server.get_uri(name)
+        return url
+
+    def stop(self) -> None:
+        """End it at once, as if it had crashed."""
+        self._commands.pg_ctl(
+            ["-m", "immediate", "-w", "stop"],
+            pgdata=self.server.pgdata,
+            user=self.server.system_user,
+        )
+
+    def start(self) -> None:
+        self.server.ensure_postgres_running()
+
+    def remove(self) -> None:
+        self.stop()
+        self.server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """PostgreSQL for the session; where it cannot run, tests are skipped, but fail in CI."""
+    try:
+        server = Postgres(tmp_path_factory.mktemp("postgres"))
     except Exception as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(f"PostgreSQL cannot run here: {error}")
     yield server
-    server.cleanup()
+    server.remove()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -46,11 +73,8 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def fresh_url(request: pytest.FixtureRequest, kind: str, folder: Path) -> str:
     if kind == "sqlite":
         return f"sqlite:///{folder / 'store.db'}"
-    server = request.getfixturevalue("postgres")
-    name = f"test_{os.getpid()}_{next(_numbers)}"
-    server.psql(f"CREATE DATABASE {name}")
-    url: str = server.get_uri(name)
-    return url
+    postgres: Postgres = request.getfixturevalue("postgres")
+    return postgres.new_database()
 
 
 def use(url: str, work: Callable[[Store], Awaitable[Returned]]) -> Returned:

@@ -331,7 +331,9 @@ def _record(
                     _decision_view(number, choice, names, event.at)
                     for number, choice in enumerate(content.choices, start=first)
                 ]
-                results.append(Outcome(200, {"decisions": views}))
+                results.append(
+                    Outcome(200, {"decisions": views, "dim": resident.lived.policy.action_set.dim})
+                )
             case Tell(id=id), Rewarded(reward=reward):
                 _log(unit, resident, log.TELL, id, content)
                 results.append(Outcome(200, {"id": id, "reward": reward, "state": "told"}))
@@ -386,6 +388,7 @@ def _decision_view(
     return DecisionView(
         id=number,
         action=action_view(choice.indices, choice.values, names),
+        indices=choice.indices,
         phase=choice.phase,
         cycle=choice.cycle,
         asked_at=as_text(at),

@@ -116,6 +116,7 @@ class DecisionView(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     action: dict[str, float]
+    indices: list[int]
     phase: str
     cycle: int
     asked_at: str

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import tempfile
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ _numbers = itertools.count()
 
 
 class Postgres:
-    """PostgreSQL from the wheel `pgserver`, with as many databases as are asked for."""
+    """PostgreSQL from the wheel `pgserver`, with as many stores as are asked for."""
 
     def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
@@ -29,11 +30,11 @@ class Postgres:
         # What is killed here are processes, and the system's memory outlives them.
         self.server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
 
-    def new_database(self) -> str:
+    def new_store(self) -> str:
+        """Return the URL of a store with a schema of its own."""
         name = f"test_{os.getpid()}_{next(_numbers)}"
-        self.server.psql(f"CREATE DATABASE {name}")
-        url: str = self.server.get_uri(name)
-        return url
+        self.server.psql(f"CREATE SCHEMA {name}")
+        return f"{self.server.get_uri()}&search_path={name}"
 
     def stop(self) -> None:
         """End it at once, as if it had crashed."""
@@ -52,10 +53,12 @@ class Postgres:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def postgres() -> Iterator[Postgres]:
     """PostgreSQL for the session; where it cannot run, tests are skipped, but fail in CI."""
+    # Not below pytest's own folder, which it closes to other users: root runs PostgreSQL as one.
+    folder = Path(tempfile.mkdtemp(prefix="sparsebandits-postgres-"))
     try:
-        server = Postgres(tmp_path_factory.mktemp("postgres"))
+        server = Postgres(folder)
     except Exception as error:
         if os.environ.get("CI") == "true":
             raise
@@ -74,7 +77,7 @@ def fresh_url(request: pytest.FixtureRequest, kind: str, folder: Path) -> str:
     if kind == "sqlite":
         return f"sqlite:///{folder / 'store.db'}"
     postgres: Postgres = request.getfixturevalue("postgres")
-    return postgres.new_database()
+    return postgres.new_store()
 
 
 def use(url: str, work: Callable[[Store], Awaitable[Returned]]) -> Returned:

@@ -1,12 +1,14 @@
 """Servers that share a store: no lost update, no double count, no id twice."""
 
+import concurrent.futures
+import contextlib
 import itertools
-import random
+import resource
+import sqlite3
 import threading
 import time
 from pathlib import Path
 
-import httpx
 import pytest
 
 import sparsebandits as sb
@@ -44,9 +46,7 @@ def hammer(
 
 def test_two_servers_on_one_learner(farm: Farm, store_url: str) -> None:
     """On one SQLite file too, although PostgreSQL is what is meant for it."""
-    events = hammer(
-        farm, store_url, servers=2, learners=1, clients=4, seconds=1.5, kill=False
-    )
+    events = hammer(farm, store_url, servers=2, learners=1, clients=4, seconds=1.5, kill=False)
     assert events > 50
 
 
@@ -140,8 +140,6 @@ def test_the_database_is_restarted_under_load(farm: Farm, postgres: Postgres) ->
 
 def limit_files(server: Server, most: int) -> None:
     """Let files of a running server grow no further, as on a full disk."""
-    import resource
-
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (most if most >= 0 else hard, hard))
 
@@ -164,27 +162,22 @@ def test_a_full_disk_loses_nothing(farm: Farm, tmp_path: Path) -> None:
         assert check_against_library(client, "k", crowd.known["k"], SMALL, 4) > 20
 
 
-def test_a_file_that_turns_read_only_refuses_and_recovers(farm: Farm, tmp_path: Path) -> None:
-    """Root may write everything, so the disk is made to refuse by SQLite's own switch."""
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    server = farm.serve(url)
-    with server.client() as client:
+def test_another_process_that_holds_the_lock_is_waited_for(farm: Farm, tmp_path: Path) -> None:
+    """Too long is a 503 with Retry-After; whatever needs no store is answered meanwhile."""
+    server = farm.serve(f"sqlite:///{tmp_path / 'store.db'}")
+    with (
+        server.client() as client,
+        contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as db,
+    ):
         create(client)
-        ask(client)
-        held = hold_write_lock(tmp_path / "store.db")
-        try:
-            answer = client.post("/v1/learners/a/ask", json={})
-            assert answer.status_code == 503
-            assert answer.headers["retry-after"] == "1"
-        finally:
-            held.rollback()
-            held.close()
-        assert ask(client)[0]["id"] == 2
-
-
-def hold_write_lock(path: Path):  # type: ignore[no-untyped-def]
-    import sqlite3
-
-    connection = sqlite3.connect(path)
-    connection.execute("BEGIN IMMEDIATE")
-    return connection
+        db.execute("BEGIN IMMEDIATE")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            started = time.monotonic()
+            late = pool.submit(client.post, "/v1/learners/a/ask", json={})
+            time.sleep(0.2)
+            assert client.get("/healthz").status_code == 200
+            assert time.monotonic() - started < 3
+            answer = late.result()
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        db.rollback()
+        assert ask(client)[0]["id"] == 1

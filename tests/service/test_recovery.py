@@ -199,11 +199,11 @@ def test_a_clock_that_is_set_back_does_not_reorder_the_log(store_url: str, monke
 
 
 def test_one_bad_job_does_not_take_its_group_with_it(store_url: str) -> None:
-    class Broken(Exception):
+    class BrokenError(Exception):
         pass
 
     def fail(results: object) -> None:
-        raise Broken
+        raise BrokenError
 
     async def run(groups: Groups) -> None:
         body = msgspec.json.encode(POLICY.to_dict())

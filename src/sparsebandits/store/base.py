@@ -322,7 +322,7 @@ class Store:
         return before, newest
 
     async def prepare(self) -> None:
-        """Make the tables of an empty database; refuse one of another version."""
+        """Make the tables of an empty database; refuse one of another version, or read-only."""
         version = await self.version()
         self._refuse_newer(version)
         if version == 0:
@@ -332,6 +332,8 @@ class Store:
                 f"The store has schema version {version}, this release works with "
                 f"{len(schema.MIGRATIONS)}. Back it up, then run: sparsebandits db upgrade"
             )
+        async with self.connection.transaction(write=True):
+            pass  # refused where nothing may be written
 
     def _refuse_newer(self, version: int) -> None:
         if version > len(schema.MIGRATIONS):

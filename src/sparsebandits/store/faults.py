@@ -4,7 +4,17 @@ from sparsebandits.errors import SparseBanditsError
 
 
 class StoreUnavailableError(SparseBanditsError):
-    """The store cannot be read or written now: try again later."""
+    """The store cannot be read or written now: try again later.
+
+    Attributes
+    ----------
+    is_busy : bool
+        Whether only another writer is in the way.
+    """
+
+    def __init__(self, message: str, *, is_busy: bool = False) -> None:
+        super().__init__(message)
+        self.is_busy = is_busy
 
 
 class LostRaceError(SparseBanditsError):

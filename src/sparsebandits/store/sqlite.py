@@ -1,7 +1,9 @@
 """SQLite: one file in WAL mode, flushed to the disk at every commit."""
 
+import asyncio
 import os
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache
@@ -18,6 +20,9 @@ from sparsebandits.store.schema import SQLITE, statement
 
 _PATIENCE = 5.0
 """Seconds to wait for another process that writes."""
+
+_PAUSE = 0.01
+"""Seconds between two tries; whoever shares the thread goes on meanwhile."""
 
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
@@ -37,11 +42,13 @@ def _our_errors() -> Iterator[None]:
         code = getattr(error, "sqlite_errorname", "")
         if code.startswith(_DAMAGED):
             raise DamagedStoreError(f"The SQLite file is damaged: {error}.") from None
-        raise StoreUnavailableError(f"SQLite cannot read or write now: {error}.") from None
+        raise StoreUnavailableError(
+            f"SQLite cannot read or write now: {error}.", is_busy=code.startswith("SQLITE_BUSY")
+        ) from None
 
 
 class SqliteConnection(Connection):
-    """A connection to a SQLite file. Its methods return without ever giving way to another task.
+    """A connection to a SQLite file; only waiting for another writer gives way to other tasks.
 
     Parameters
     ----------
@@ -63,6 +70,7 @@ class SqliteConnection(Connection):
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute(f"PRAGMA synchronous = {synchronous}")
             self._seen = self._data_version()
+            self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * _PAUSE)}")
 
     def _data_version(self) -> int:
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
@@ -80,8 +88,7 @@ class SqliteConnection(Connection):
     @asynccontextmanager
     async def transaction(self, *, write: bool) -> AsyncIterator[None]:
         """Begin, and commit at the end."""
-        with _our_errors():
-            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        await self._begin("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             yield
             with _our_errors():
@@ -91,6 +98,18 @@ class SqliteConnection(Connection):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
             raise
+
+    async def _begin(self, statement: str) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                with _our_errors():
+                    self._connection.execute(statement)
+                return
+            except StoreUnavailableError as error:
+                if not error.is_busy or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(_PAUSE)
 
     async def changed_elsewhere(self) -> bool:
         """Whether another connection has written since this was asked last."""

@@ -1,13 +1,14 @@
 """Stores for tests: files of SQLite, and databases of a PostgreSQL that runs for the session."""
 
 import asyncio
+import importlib
 import itertools
 import os
 import tempfile
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -24,9 +25,8 @@ class Postgres:
     def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it looks for a runtime folder, and makes one
-            import pgserver
-        self._commands = pgserver
-        self.server = pgserver.get_server(folder, cleanup_mode="delete")
+            self._pgserver: Any = importlib.import_module("pgserver")
+        self.server = self._pgserver.get_server(folder, cleanup_mode="delete")
         # What is killed here are processes, and the system's memory outlives them.
         self.server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
 
@@ -38,7 +38,7 @@ class Postgres:
 
     def stop(self) -> None:
         """End it at once, as if it had crashed."""
-        self._commands.pg_ctl(
+        self._pgserver.pg_ctl(
             ["-m", "immediate", "-w", "stop"],
             pgdata=self.server.pgdata,
             user=self.server.system_user,

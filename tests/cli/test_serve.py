@@ -82,9 +82,10 @@ def test_serve_with_no_argument_says_where_it_is_and_how_to_begin() -> None:
             assert client.get("/v1/learners/a").status_code == 200
             assert client.post("/v1/learners/a/ask", json={}).status_code == 403
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(10) == 130
         assert process.stderr is not None
-        lines = process.stderr.read().splitlines()
+        *lines, last = process.stderr.read().splitlines()
+        assert last == "sparsebandits: Interrupted. What was answered is stored."
         assert {json.loads(line)["call"] for line in lines} >= {"create", "ask", "show"}
     with serving("--quiet") as (process, lines):
         assert len(lines) == 2  # the token was shown once

@@ -162,7 +162,7 @@ def test_a_description_is_looked_at_before_anything_is_built() -> None:
 
 
 def test_too_many_at_once_is_refused(client: httpx.Client) -> None:
-    asks = {"asks": [{"learner": "a"}] * 1001}
+    asks: dict[str, Any] = {"asks": [{"learner": "a"}] * 1001}
     assert client.post("/v1/ask", json=asks).status_code == 422
     asks = {"asks": [{"learner": "a", "count": 600}] * 2}
     assert client.post("/v1/ask", json=asks).status_code == 422

@@ -1,6 +1,7 @@
 """What each call answers, on a real server."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import numpy as np
@@ -138,7 +139,7 @@ def test_an_export_goes_on_here_and_an_import_there(client: httpx.Client) -> Non
     ask(client, count=4)
     tell(client, 2, 1.0)
     learner = sb.Learner.from_dict(exported(client))
-    body = {"key": "b", "learner": learner.to_dict()}
+    body: dict[str, Any] = {"key": "b", "learner": learner.to_dict()}
     assert client.post("/v1/import", json=body).status_code == 201
     assert kind_of(client.post("/v1/import", json=body)) == "learner-differs"
     assert exported(client, "b") == learner.to_dict()

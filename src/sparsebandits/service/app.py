@@ -1,11 +1,11 @@
 """The application: from an HTTP request to a call, and back."""
 
 import asyncio
+import contextlib
 import json
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -33,7 +33,7 @@ def build_app(settings: Settings, *, log_requests: bool = True) -> ASGIApp:
     """Return the application; its lifespan opens the store and closes it."""
     metrics = Metrics()
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         engine = Engine(settings, metrics)
         await engine.start()
@@ -116,6 +116,9 @@ def _add_platform(app: FastAPI, metrics: Metrics) -> None:
         return Response(b'{"status":"ready"}', media_type="application/json")
 
     async def show_metrics(request: Request) -> Response:
+        with contextlib.suppress(RefusedError):  # the rest is known without the store
+            engine: Engine = app.state.service.engine
+            metrics.open.set(await engine.read(lambda store: store.read.open_decisions()))
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     for path, endpoint in {

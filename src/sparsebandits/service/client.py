@@ -185,11 +185,14 @@ class RemoteLearner:
 
     def ask(
         self,
-        available: Sequence[Any] | None = None,
+        available: Any = None,
         context: Sequence[float] | None = None,
         count: int | None = None,
     ) -> Any:
-        """Return the next `RemoteDecision`, or with `count` a list of so many."""
+        """Return the next `RemoteDecision`, or with `count` a list of so many.
+
+        `available` is a mask, indices or names.
+        """
         return self._send(messages.ask(self.key, available, context, count))
 
     def tell(self, decision: Told, reward: float) -> Any:

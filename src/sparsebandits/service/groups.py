@@ -108,6 +108,7 @@ class Groups:
         self._metrics.commit.observe(time.perf_counter() - computed)
         self._metrics.compute.observe(computed - started)
         self._metrics.group_size.observe(len(jobs))
+        self._metrics.add(unit.counts)
         for resident in unit.touched.values():
             resident.pending.clear()
         for key in unit.gone:

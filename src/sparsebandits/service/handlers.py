@@ -272,7 +272,7 @@ async def _tell_closed(unit: UnitOfWork, told: Tell, resident: Resident) -> Outc
     if before is None:
         resident.row.rewards += 1
     if is_late:
-        unit.metrics.late.inc()
+        unit.counts["late"] += 1
     if before != told.reward:
         committed = await unit.transaction.events(resident.row.id)
         resident.lived = log.rebuild(
@@ -307,7 +307,7 @@ def _expire(unit: UnitOfWork, resident: Resident) -> Outcome:
         else:
             resident.lived.learner.tell(number, reward)
         _log(unit, resident, log.EXPIRE, number, Rewarded(reward))
-    unit.metrics.expired.inc(len(ids))
+    unit.counts["expired"] += len(ids)
     return Outcome(200, len(ids))
 
 
@@ -369,12 +369,15 @@ def _log(
             dict.fromkeys(range(decision, decision + len(content.choices)), row.last_at)
         )
         row.decisions += len(content.choices)
+        unit.counts["decisions"] += len(content.choices)
     elif isinstance(content, Rewarded) and kind != log.CORRECT:
         assert decision is not None
         del lived.open[decision]
         row.rewards += content.reward is not None
+        unit.counts["rewards"] += kind == log.TELL
     elif isinstance(content, Observed):
         row.rewards += len(content.pairs)
+        unit.counts["observed"] += len(content.pairs)
     row.open = len(lived.open)
     oldest = next(iter(lived.open.values()), None)
     due = None if row.reward_wait is None or oldest is None else oldest + row.reward_wait

@@ -108,7 +108,7 @@ def create(
 
 def ask(
     key: str,
-    available: Sequence[Any] | None,
+    available: Any,
     context: Sequence[float] | None,
     count: int | None,
 ) -> Message:

@@ -1,7 +1,15 @@
 """What Prometheus is told. No label ever holds the key of a learner."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
+from collections.abc import Mapping
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -24,7 +32,8 @@ class Metrics:
         self.commit = self._histogram("commit_seconds", "A commit, flushed to disk", _SECONDS)
         self.group_size = self._histogram("group_requests", "Requests in a group", _SIZES)
         self.decisions = self._counter("decisions", "Decisions given out")
-        self.rewards = self._counter("rewards", "Rewards told")
+        self.rewards = self._counter("rewards", "Rewards told in time")
+        self.observed = self._counter("observed_pairs", "Logged pairs taken in")
         self.expired = self._counter(
             "expired_decisions", "Decisions whose reward did not come in time"
         )
@@ -54,6 +63,12 @@ class Metrics:
 
     def _gauge(self, name: str, about: str) -> Gauge:
         return Gauge(f"sparsebandits_{name}", about, registry=self.registry)
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add to the counters of these names."""
+        for name, count in counts.items():
+            counter: Counter = getattr(self, name)
+            counter.inc(count)
 
     def text(self) -> bytes:
         """Return everything in Prometheus' format."""

@@ -4,6 +4,7 @@ import contextlib
 import signal
 import socket
 from collections.abc import Callable, Iterator
+from types import FrameType
 
 import uvicorn
 
@@ -20,7 +21,16 @@ _FAREWELL = 8
 class _Server(uvicorn.Server):
     """A server that ends quietly, and not by the signal that ended it."""
 
-    ready: Callable[[], None] = staticmethod(lambda: None)
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+        self.ended_by: int | None = None
+        self.failure: OSError | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop accepting, finish, end."""
+        self.ended_by = sig
+        self.should_exit = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -34,7 +44,11 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
-            self.ready()
+            try:
+                self._ready()
+            except OSError as error:  # nobody can be told where it is
+                self.failure = error
+                self.should_exit = True
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -58,7 +72,7 @@ def run(
     ready: Callable[[], None] = lambda: None,
     log_requests: bool = True,
 ) -> bool:
-    """Serve until SIGTERM or Ctrl-C; return whether the server had started."""
+    """Serve until SIGTERM; return whether the server had started. Ctrl-C is raised at the end."""
     config = uvicorn.Config(
         build_app(settings, log_requests=log_requests),
         log_level="error",
@@ -68,7 +82,10 @@ def run(
         server_header=False,
         lifespan="on",
     )
-    server = _Server(config)
-    server.ready = ready
+    server = _Server(config, ready)
     server.run(sockets=[bound])
+    if server.failure is not None:
+        raise server.failure
+    if server.ended_by in (signal.SIGINT, signal.SIGUSR1):
+        raise KeyboardInterrupt("What was answered is stored.")
     return server.started

@@ -1,5 +1,6 @@
 """The learners that a group of operations has touched, up to date, and the transaction."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from sparsebandits.service.metrics import Metrics
@@ -17,6 +18,8 @@ class UnitOfWork:
     rows: dict[str, LearnerRow]
     now: float
     epoch: int
+    counts: Counter[str] = field(default_factory=Counter)
+    """What has happened, by the names of metrics; counted once it is committed."""
     touched: dict[str, Resident] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
 

@@ -125,6 +125,13 @@ class Reads:
         )
         return [row[0] for row in found]
 
+    async def open_decisions(self) -> int:
+        """Return how many decisions are open, of all learners that are not removed."""
+        found = await self.connection.fetch(
+            "SELECT sum(open) FROM learners WHERE removed_at IS NULL"
+        )
+        return int(found[0][0] or 0)
+
     async def policy(self, digest: str) -> bytes:
         """Return the description of a policy."""
         found = await self.connection.fetch("SELECT body FROM policies WHERE digest = ?", digest)

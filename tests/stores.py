@@ -48,7 +48,6 @@ class Postgres:
         self.server.ensure_postgres_running()
 
     def remove(self) -> None:
-        self.stop()
         self.server.cleanup()
 
 

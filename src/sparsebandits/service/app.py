@@ -50,7 +50,7 @@ def build_app(settings: Settings, *, log_requests: bool = True) -> ASGIApp:
         title="sparsebandits", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None
     )
     for call in CALLS:
-        app.add_api_route(call.path, _endpoint(app, call), methods=[call.method])
+        app.add_route(call.path, _endpoint(app, call), methods=[call.method])
     _add_platform(app, metrics)
     app.add_exception_handler(HTTPException, _no_such_call)
     return _Watched(app, metrics, log_requests)
@@ -126,7 +126,7 @@ def _add_platform(app: FastAPI, metrics: Metrics) -> None:
         "/readyz": readyz,
         "/metrics": show_metrics,
     }.items():
-        app.add_api_route(path, endpoint, methods=["GET"], include_in_schema=False)
+        app.add_route(path, endpoint, methods=["GET"])
 
 
 async def _no_such_call(request: Request, error: Exception) -> Response:

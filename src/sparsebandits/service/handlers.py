@@ -40,7 +40,7 @@ from sparsebandits.store.records import digest_of
 
 Result = Outcome | RefusedError
 _EXPIRED_AT_ONCE = 1000
-_LONG = 0.1
+_LONG = 0.5
 """Seconds for which nobody notices that the server does nothing else."""
 
 

@@ -50,6 +50,7 @@ from sparsebandits.exploration import Basis, make_basis
 from sparsebandits.oracles import (
     BatchSolution,
     Solution,
+    Supports,
     approximation_ratio,
     certified_ratio,
     sparse_argmax,
@@ -173,6 +174,7 @@ __all__ = [
     "StandardTheta",
     "StudentT",
     "SupportElimination",
+    "Supports",
     "ThetaSampler",
     "TimeVaryingAPSEEG",
     "UniformCube",

@@ -11,6 +11,9 @@ from sparsebandits.validation import describe
 
 Built = TypeVar("Built")
 
+_LISTED = 30
+"""Names that an error lists."""
+
 
 def as_fields(what: str, data: Any) -> dict[str, Any]:
     """Return a copy of the keys and values in a description, checked to be a table."""
@@ -60,7 +63,9 @@ def nearest(given: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     close = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
-    listed = ", ".join(map(repr, names))
+    listed = ", ".join(map(repr, names[:_LISTED]))
+    if len(names) > _LISTED:
+        listed += f", ... ({len(names)} in all)"
     return f"did you mean {close[0]!r}? Known: {listed}." if close else f"known: {listed}."
 
 

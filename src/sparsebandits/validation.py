@@ -16,7 +16,7 @@ from sparsebandits.errors import InvalidTypeError, InvalidValueError
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-Support: TypeAlias = Iterable[int] | BoolArray | None
+Support: TypeAlias = Iterable[int | str] | BoolArray | None
 
 AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
 Given = TypeVar("Given")
@@ -317,6 +317,19 @@ def _no_support(support: object, dim: int) -> InvalidTypeError:
         f"support must be a flat list of integer indices in 0..{dim - 1} or a boolean mask of "
         f"shape ({dim},), got {describe(support)}."
     )
+
+
+def as_places(name: str, value: Any, dim: int) -> IntArray:
+    """Return distinct indices in 0..dim-1 in the order given, at least one; cheap for a few."""
+    places = as_integers(name, list(value) if isinstance(value, Iterable) else value, minimum=0)
+    if places.ndim != 1 or places.size == 0 or places.max() >= dim:
+        raise InvalidValueError(
+            f"{name} must be a flat, non-empty list of indices in 0..{dim - 1}, "
+            f"got {describe(value)}."
+        )
+    if np.unique(places).size != places.size:
+        raise InvalidValueError(f"{name} must be distinct, got {describe(value)}.")
+    return places
 
 
 def as_availability(available: Support, dim: int) -> BoolArray:

@@ -24,9 +24,26 @@ def _polytope(rng: np.random.Generator, dim: int) -> sb.Polytope:
     return sb.Polytope(rows, rng.uniform(0.3, 1.5, rows.shape[0]))
 
 
+def _portfolio(rng: np.random.Generator, dim: int) -> sb.Polytope:
+    """Weights that add up to 1, without 0; on one of two coordinates at least."""
+    rows, sides = np.vstack([np.eye(dim), -np.eye(dim)]), np.repeat([0.8 + (dim < 3), 0.0], dim)
+    return sb.Polytope(rows, sides, equalities=(np.ones((1, dim)), [1.0]))
+
+
+def _dosed_polytope(rng: np.random.Generator, dim: int) -> sb.Polytope:
+    plain = _polytope(rng, dim)
+    reach = plain.axis_reach()[1]
+    return sb.Polytope(plain.matrix, plain.bounds, min_dose=reach * rng.uniform(0, 0.7, dim))
+
+
 def _finite(rng: np.random.Generator, dim: int) -> sb.FiniteSet:
     points = rng.standard_normal((6 * dim, dim)) * (rng.uniform(size=(6 * dim, dim)) < 0.5)
     return sb.FiniteSet(np.vstack([points, np.eye(dim), np.zeros((1, dim))]))
+
+
+def _dosed_budget(rng: np.random.Generator, dim: int, *, spend_all: bool = False) -> sb.Budget:
+    upper = rng.uniform(0.3, 1.0, dim) + (dim < 3)
+    return sb.Budget(0.9, upper, np.minimum(upper, 0.9) * rng.uniform(0, 0.8, dim), spend_all)
 
 
 EXAMPLES: dict[str, list[Factory]] = {
@@ -50,10 +67,31 @@ EXAMPLES: dict[str, list[Factory]] = {
     "finite-set": [_finite],
 }
 
-CASES: list[tuple[str, Factory]] = [
-    (f"{kind}-{number}", factory)
-    for kind, factories in EXAMPLES.items()
-    for number, factory in enumerate(factories)
-]
+EXTENDED: dict[str, list[Factory]] = {
+    "budget": [
+        _dosed_budget,
+        lambda rng, dim: sb.Budget(0.8, rng.uniform(0.3, 1.0, dim) + (dim < 3), spend_all=True),
+        lambda rng, dim: _dosed_budget(rng, dim, spend_all=True),
+    ],
+    "polytope": [_portfolio, _dosed_polytope],
+    "finite-set": [lambda rng, dim: sb.FiniteSet(_finite(rng, dim).points[:-1])],
+}
+"""Sets without 0, and sets with least doses: some of their supports have no action."""
+
+
+def cases(examples: dict[str, list[Factory]], suffix: str = "") -> list[tuple[str, Factory]]:
+    """Every example with a name for the test's report."""
+    return [
+        (f"{kind}-{number}{suffix}", factory)
+        for kind, factories in examples.items()
+        for number, factory in enumerate(factories)
+    ]
+
+
+CASES = cases(EXAMPLES)
 CASE_IDS = [name for name, _ in CASES]
 FACTORIES = [factory for _, factory in CASES]
+
+ALL_CASES = [*CASES, *cases(EXTENDED, "-extended")]
+ALL_IDS = [name for name, _ in ALL_CASES]
+ALL_FACTORIES = [factory for _, factory in ALL_CASES]

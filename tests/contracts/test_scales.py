@@ -9,7 +9,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.oracles import ORACLES, choose_supports
-from tests.contracts.examples import CASE_IDS, FACTORIES, Factory
+from tests.contracts.examples import CASE_IDS, EXTENDED, FACTORIES, Factory, cases
 
 SCALES = [2.0**power for power in (-996, -531, -530, -100, 100, 511, 512, 990)]
 """Powers of two, about 1e-300 to 1e298: scaling by them is exact, so the same bits must come."""
@@ -82,9 +82,12 @@ def resized(X: sb.ActionSet, scale: float) -> sb.ActionSet:
         case sb.Box():
             return sb.Box(scale * X.lower, scale * X.upper)
         case sb.Budget():
-            return sb.Budget(scale * X.total, scale * X.upper)
+            doses = None if X.min_dose is None else scale * X.min_dose
+            return sb.Budget(scale * X.total, scale * X.upper, doses, X.spend_all)
         case sb.Polytope():
-            return sb.Polytope(X.matrix, scale * X.bounds)
+            doses = None if X.min_dose is None else scale * X.min_dose
+            sides = None if X.equalities is None else (X.equalities[0], scale * X.equalities[1])
+            return sb.Polytope(X.matrix, scale * X.bounds, sides, doses)
         case sb.FiniteSet():
             return sb.FiniteSet(scale * X.points)
     raise AssertionError(f"say how {X!r} is resized")
@@ -111,6 +114,28 @@ def test_sets_of_any_size_behave_alike(factory: Factory, scale: float) -> None:
         known, found = (sb.sparse_argmax(Y, theta, 2, method) for Y in (X, other))
         assert found.support == known.support
         assert found.value == pytest.approx(scale * known.value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "factory",
+    [factory for _, factory in cases(EXTENDED)],
+    ids=[name for name, _ in cases(EXTENDED)],
+)
+@pytest.mark.parametrize("scale", [2.0**power for power in (-500, -40, 40, 500)])
+def test_extended_sets_of_any_size_behave_alike(factory: Factory, scale: float) -> None:
+    rng = np.random.default_rng(3)
+    X = factory(rng, 4)
+    other, theta = resized(X, scale), rng.uniform(-1, 1, 4)
+    known, found = (sb.sparse_argmax(Y, theta, 3) for Y in (X, other))
+    assert found.support == known.support
+    assert found.action == pytest.approx(scale * known.action, rel=1e-9, abs=1e-9 * scale)
+    assert found.value == pytest.approx(scale * known.value, rel=1e-9)
+    assert other.contains(found.action)
+    assert not other.contains(1.001 * found.action)
+    assert np.array(other.axis_reach()) == pytest.approx(scale * np.array(X.axis_reach()), rel=1e-9)
+    for unit in SCALES:
+        again = sb.sparse_argmax(X, unit * theta, 3)
+        assert (again.action == known.action).all()
 
 
 @pytest.mark.parametrize("p", [1 + 1e-15, 1 + 1e-9, 1.001, 1e3, 1e9, 1e15])

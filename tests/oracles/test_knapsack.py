@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.oracles import knapsack
+from sparsebandits.action_sets import knapsack
 from sparsebandits.validation import FloatArray
 
 KINDS = ("random", "ties", "nearly all alike", "subset sum", "scales")

@@ -5,8 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from sparsebandits.action_sets.choices import Choice
 from sparsebandits.action_sets.linear_program import LinearProgram
-from sparsebandits.oracles.mixed_integer import MixedIntegerSolution, sparse_mixed_integer
+from sparsebandits.action_sets.mixed_integer import MixedIntegerSolution, sparse_mixed_integer
 from sparsebandits.validation import BoolArray, FloatArray
 
 Values = dict[frozenset[int], float]
@@ -31,7 +32,7 @@ def solve(
     return sparse_mixed_integer(
         program,
         theta,
-        sparsity,
+        Choice(theta.size, sparsity),
         *program.coordinate_bounds(),
         available=np.ones(theta.size, dtype=np.bool_) if available is None else available,
         time_limit=time_limit,

@@ -58,6 +58,12 @@ def adaptive(kind: str, action_set: sb.ActionSet | None = None, **keywords: Any)
     return policy
 
 
+def decision_of(action: FloatArray) -> Decision:
+    """A decision that nobody made, for an action out of logs."""
+    indices = np.flatnonzero(action)
+    return Decision(0, indices, action[indices], action.size, "explore", 0)
+
+
 def box(lower: float = 0.0, dim: int = DIM) -> sb.Box:
     return sb.Box(np.full(dim, lower), np.linspace(1.0, 0.5, dim))
 
@@ -256,7 +262,7 @@ def prior_of(policy: Policy) -> FloatArray | None:
     if not isinstance(policy, Policy):
         return None
     rule = policy.rule([np.random.default_rng(0)])
-    return rule.posterior.prior if isinstance(rule, RidgeRule) else None
+    return rule.posterior.prior[0] if isinstance(rule, RidgeRule) else None
 
 
 LEAST_SQUARES = (*SCHEDULED, "pege", "explore-then-commit")
@@ -266,19 +272,29 @@ OWN_ESTIMATE = ("estc", "csar", "random-sparse")
 """The Lasso, differences of means, none. All other kinds keep a ridge regression."""
 
 
-def expected_estimate(policy: Policy, plays: Iterable[Play]) -> FloatArray | None:
+def expected_estimate(learner: Learner, plays: Iterable[Play]) -> FloatArray | None:
     """What theta_hat must be after these plays, by a slow way; kinds of `OWN_ESTIMATE` have none.
 
     Least squares, or the ridge estimate from all rewards, which is 0 before the first.
     """
+    policy = learner.policy
     assert policy.kind not in OWN_ESTIMATE
-    prior = prior_of(policy)
-    if prior is None:
+    if not isinstance(learner._rule, RidgeRule):
         return least_squares(used(policy, plays))
     told = [(play.decision.action, play.reward) for play in plays if play.reward is not None]
-    actions = np.array([action for action, _ in told]).reshape(-1, prior.size)
-    rewards = np.array([reward for _, reward in told])
-    return np.asarray(np.linalg.solve(actions.T @ actions + np.diag(prior), actions.T @ rewards))
+    actions = np.array([action for action, _ in told]).reshape(-1, policy.action_set.dim)
+    return ridge_estimate(learner, actions, np.array([reward for _, reward in told]))
+
+
+def ridge_estimate(learner: Learner, actions: FloatArray, rewards: FloatArray) -> FloatArray:
+    """The ridge estimate with the prior that a learner has come to, by the normal equations."""
+    rule = learner._rule
+    assert isinstance(rule, RidgeRule)
+    if not len(rewards):
+        return np.zeros(rule.dim)
+    columns = rule.design.columns(actions)
+    precision = columns.T @ columns + np.diag(rule.posterior.prior[0])
+    return rule.design.thetas(np.linalg.solve(precision, columns.T @ rewards))
 
 
 def through_json(learner: Learner) -> Learner:

@@ -56,7 +56,7 @@ def test_only_available_items_are_used(make: Make) -> None:
         learner.tell(decision, reward)
         plays.append(Played(decision, reward))
     if policy.kind not in OWN_ESTIMATE:
-        expected = expected_estimate(policy, plays)
+        expected = expected_estimate(learner, plays)
         assert expected is not None
         assert learner.theta_hat is not None
         tight = policy.kind in LEAST_SQUARES  # a tiny ridge makes the slow way imprecise

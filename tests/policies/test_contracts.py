@@ -138,7 +138,7 @@ def test_theta_hat_is_least_squares_on_what_was_told(make: Make, seed: int) -> N
     assert learner.support is None
     plays = play_late(learner, 3, seed=seed, lost=0.0)
     plays += play_late(learner, 120, seed=seed + 10)
-    expected = expected_estimate(policy, plays)
+    expected = expected_estimate(learner, plays)
     assert expected is not None
     assert learner.theta_hat is not None
     np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-9, atol=1e-11)
@@ -156,7 +156,7 @@ def test_theta_hat_is_the_ridge_estimate_from_all_that_was_told(make: Make, seed
     plays = play_late(learner, 1, seed=seed, lost=0.0)
     for steps in (2, 5, 80):
         plays += play_late(learner, steps, seed=seed + steps)
-        expected = expected_estimate(policy, plays)
+        expected = expected_estimate(learner, plays)
         assert_close(learner.theta_hat, expected)
 
 

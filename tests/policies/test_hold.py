@@ -14,7 +14,7 @@ from sparsebandits.environments import (
     UniformCube,
 )
 from sparsebandits.policies import Learner
-from sparsebandits.policies.thompson_rule import ThompsonRule
+from sparsebandits.policies.recipe import Recipe
 from sparsebandits.validation import Support
 from tests.policies.examples import box, ellipsoid, slates, through_json
 from tests.policies.test_saving import sealed
@@ -75,14 +75,13 @@ def test_the_zero_action_does_not_freeze_it() -> None:
 
 
 def test_a_decision_is_held_for_a_share_of_what_is_known_and_not_where_it_teaches_nothing() -> None:
-    policy = sb.SparseThompson(action_set=sb.LpBall(DIM), sparsity=2)
-    rule = policy.rule([np.random.default_rng(0)] * 6)
-    rule.posterior.counts[:] = [0, 0, 10_000, 10_000, 10_000, 1_000_000]
+    recipe = Recipe()
+    known = np.array([0, 0, 10_000, 10_000, 10_000, 1_000_000], dtype=np.float64)
     widths = np.array([10.0, 0.0, 0.001, 2e-6, 1e-7, 1e-8])
-    longest = 1 + ThompsonRule.hold * 10_000
-    expected = [1, 1, int(ThompsonRule.hold / 0.001), int(longest), 1, 3001]
-    np.testing.assert_array_equal(rule.steps(rule.everyone, widths), expected)
-    np.testing.assert_array_equal(rule.steps(rule.everyone, np.zeros(6)), np.ones(6))
+    longest = 1 + recipe.hold * 10_000
+    expected = [1, 1, int(recipe.hold / 0.001), int(longest), 1, 3001]
+    np.testing.assert_array_equal(recipe.steps(known, widths), expected)
+    np.testing.assert_array_equal(recipe.steps(known, np.zeros(6)), np.ones(6))
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_many_open_decisions_before_the_first_reward(make: Make) -> None:
     assert learner.open_decisions == ()
     if policy.kind not in OWN_ESTIMATE:
         plays = [Play(decision, reward_of(decision)) for decision in decisions]
-        assert_close(learner.theta_hat, expected_estimate(policy, plays))
+        assert_close(learner.theta_hat, expected_estimate(learner, plays))
     play(learner, 20)
 
 
@@ -261,7 +261,7 @@ def test_rewards_that_never_come_leave_open_decisions_and_no_trace(make: Make) -
     left, right = forgetting.to_dict()["state"], leaving.to_dict()["state"]
     assert {**left, "open": None} == {**right, "open": None}
     if policy.kind not in OWN_ESTIMATE:
-        assert_close(forgetting.theta_hat, expected_estimate(policy, plays))
+        assert_close(forgetting.theta_hat, expected_estimate(forgetting, plays))
 
 
 def test_a_thousand_open_decisions() -> None:

@@ -22,6 +22,7 @@ from tests.policies.examples import (
     compact,
     moving,
     prior_of,
+    ridge_estimate,
 )
 
 DIM = 3
@@ -311,7 +312,7 @@ class AdaptiveMachine(LearnerMachine):
             return
         actions = np.array([action for action, _ in self.pairs]).reshape(-1, DIM)
         rewards = np.array([reward for _, reward in self.pairs])
-        found = np.linalg.solve(actions.T @ actions + np.diag(prior), actions.T @ rewards)
+        found = ridge_estimate(self.learner, actions, rewards)
         theta = self.learner.theta_hat
         assert theta is not None
         np.testing.assert_allclose(theta, found, rtol=1e-5, atol=1e-7)

@@ -74,7 +74,7 @@ def test_certificate_and_decisions_reckon_with_one_noise_level(kind: str) -> Non
             certificate = learner.certificate()
             assert isinstance(certificate, PosteriorCertificate)
             assert certificate.sigma == level
-            expected = level * rule.posterior.deviations()[0]
+            expected = level * rule.known.deviations()[0, rule.design.base :]
             np.testing.assert_array_equal(certificate.deviation, expected)
             decision = learner.ask()
             learner.tell(decision, reward(decision))

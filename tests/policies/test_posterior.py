@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import binom
 
 import sparsebandits as sb
-from sparsebandits.policies import Decision, Learner, PosteriorCertificate
+from sparsebandits.policies import Learner, PosteriorCertificate
+from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
@@ -22,9 +23,9 @@ from tests.policies.examples import (
     Play,
     adaptive,
     box,
+    decision_of,
     play,
     play_late,
-    prior_of,
     through_json,
 )
 
@@ -33,17 +34,20 @@ RIDGE = sorted(set(EXAMPLES) - set(LEAST_SQUARES) - set(OWN_ESTIMATE))
 
 def posterior(learner: Learner, plays: list[Play]) -> tuple[FloatArray, FloatArray, float]:
     """theta_hat, (V + P)^-1 and sigma_hat from the plays, by the normal equations."""
-    prior = prior_of(learner.policy)
-    assert prior is not None
+    rule = learner._rule
+    assert isinstance(rule, RidgeRule)
+    prior, design = rule.posterior.prior[0], rule.design
     told = [(p.decision.action, p.reward) for p in plays if p.reward is not None]
     actions = np.array([action for action, _ in told]).reshape(-1, DIM)
     rewards = np.array([reward for _, reward in told])
-    covariance = np.linalg.inv(actions.T @ actions + np.diag(prior))
-    theta = covariance @ (actions.T @ rewards)
-    missed = rewards - actions @ theta
+    columns = design.columns(actions)
+    covariance = np.linalg.inv(columns.T @ columns + np.diag(prior))
+    theta = covariance @ (columns.T @ rewards)
+    missed = rewards - columns @ theta
     least = float(missed @ missed + theta @ (prior * theta))
-    freedom = rewards.size - float(np.trace(actions @ covariance @ actions.T))
-    return theta, covariance, math.sqrt(least / freedom)
+    freedom = rewards.size - float(np.trace(columns @ covariance @ columns.T))
+    own = slice(design.base, None)
+    return design.thetas(theta), covariance[own, own], math.sqrt(least / freedom)
 
 
 def certify(learner: Learner, draws: int = 200) -> PosteriorCertificate:
@@ -124,7 +128,7 @@ def test_the_probability_knows_which_coordinates_are_known() -> None:
     learner = adaptive("lin-ts").start(seed=0)
     learner.warm_start(actions, rewards)
     logged = [
-        Play(Decision(0, action, "explore", 0), float(reward))
+        Play(decision_of(action), float(reward))
         for action, reward in zip(actions, rewards, strict=True)
     ]
     check_probability(learner, logged)

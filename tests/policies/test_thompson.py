@@ -1,5 +1,7 @@
 """SparseThompson: its index, its proposals, its holding, its units, its regret."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -23,58 +25,72 @@ IDS = ["l2", "l1", "box", "ellipsoid", "finite"]
 
 def rule_after(action_set: sb.ActionSet, steps: int, lanes: int = 3) -> ThompsonRule:
     """A rule that has played for a while, on a theta of its own in each lane."""
-    policy = sb.SparseThompson(action_set=action_set, sparsity=SPARSITY)
+    policy = sb.SparseThompson(action_set=action_set, sparsity=SPARSITY, intercept=False)
     rule = policy.rule([np.random.default_rng(i) for i in range(lanes)])
     rng = np.random.default_rng(7)
+    assert isinstance(rule, ThompsonRule)
     theta = rng.uniform(-1, 1, (lanes, action_set.dim))
     for _ in range(steps):
         actions = rule.choose(action_set)
         rewards = (actions * theta).sum(axis=1) + 0.3 * rng.standard_normal(lanes)
         rule.learn(actions, rewards, rule.pulls)
+    rule.posterior = rule.known
+    rule.told[:] = 0
     return rule
 
 
 def precision(rule: ThompsonRule, lane: int) -> FloatArray:
-    return np.asarray(rule.posterior.gram[lane] + np.diag(rule.posterior.prior))
+    return np.asarray(rule.posterior.gram[lane] + np.diag(rule.posterior.prior[lane]))
+
+
+def inverse(rule: ThompsonRule, lane: int) -> FloatArray:
+    """C of a lane, from its sums."""
+    return np.asarray(np.linalg.inv(precision(rule, lane)), dtype=np.float64)
+
+
+def beta(rule: ThompsonRule, lane: int, width: float) -> float:
+    """How far the index lies above the mean, over the deviation for unit noise."""
+    counts = float(rule.posterior.counts[lane]) + 1
+    share = rule.recipe.share
+    growth = rule.recipe.young_growth if counts <= rule.recipe.young else rule.recipe.growth
+    sigma = float(rule.noise_scale()[lane])
+    return sigma * math.sqrt(growth * math.log(math.e + share * counts * width))
 
 
 @pytest.mark.parametrize("action_set", SETS, ids=IDS)
 def test_a_step_uphill_never_lowers_the_index_of_its_own_beta(action_set: sb.ActionSet) -> None:
     rule = rule_after(action_set, 15)
-    candidates = rule.candidates(rule.everyone, action_set)
-    candidates.propose(rule.proposals(candidates))
-    actions, widths = candidates.actions, candidates.widths
-    candidates.propose(candidates.uphill())
-    for k, action in enumerate(actions):
-        for lane in range(rule.lanes):
-            beta = candidates.sigma[lane] * rule.bonus(widths[k, lane], candidates.rewards[lane])
-            inverse = np.asarray(np.linalg.inv(precision(rule, lane)), dtype=np.float64)
+    candidates = rule.candidates(rule.everyone, action_set, rule.noise_scale())
+    thetas = candidates.uphill(candidates.index.shape[1])
+    order = candidates.index.argpartition(-thetas.shape[1], axis=1)
+    for lane in range(rule.lanes):
+        C, theta = inverse(rule, lane), rule.posterior.theta_hat[lane]
+        climbs = rule.policy.best_actions(thetas[lane], action_set)
+        for k, climbed in zip(order[lane], climbs, strict=True):
+            start = candidates.actions[lane, k]
+            bonus = beta(rule, lane, float(start @ C @ start))
 
             def index(
-                x: FloatArray, beta: FloatArray = beta, inverse: FloatArray = inverse, n: int = lane
+                x: FloatArray, C: FloatArray = C, theta: FloatArray = theta, bonus: float = bonus
             ) -> float:
-                return float(candidates.theta[n] @ x + beta * np.sqrt(x @ inverse @ x))
+                return float(theta @ x + bonus * np.sqrt(x @ C @ x))
 
-            climbed = candidates.actions[len(actions) + k, lane]
-            assert index(climbed) >= index(action[lane]) - 1e-9
+            assert index(climbed) >= index(start) - 1e-9
 
 
 def test_the_best_index_is_played() -> None:
-    action_set = sb.LpBall(DIM)
+    action_set = sb.LpBall(DIM, p=float("inf"))
     rule = rule_after(action_set, 20)
-    candidates = rule.candidates(rule.everyone, action_set)
-    candidates.propose(rule.proposals(candidates))
-    candidates.propose(candidates.uphill())
+    candidates = rule.candidates(rule.everyone, action_set, rule.noise_scale())
     for lane in range(rule.lanes):
-        inverse = np.linalg.inv(precision(rule, lane))
-        for k, x in enumerate(candidates.actions[:, lane]):
-            width = x @ inverse @ x
-            growth = 1.1 * np.log(np.e + candidates.rewards[lane] * width / 2)
-            index = candidates.theta[lane] @ x + candidates.sigma[lane] * np.sqrt(width * growth)
-            assert candidates.index[k, lane] == pytest.approx(index)
+        C, theta = inverse(rule, lane), rule.posterior.theta_hat[lane]
+        for k, x in enumerate(candidates.actions[lane]):
+            width = float(x @ C @ x)
+            index = theta @ x + beta(rule, lane, width) * np.sqrt(width)
+            assert candidates.index[lane, k] == pytest.approx(index)
     again = rule_after(action_set, 20)
     actions, widths = again.decide(again.everyone, action_set)
-    best = candidates.index.argmax(axis=0), np.arange(rule.lanes)
+    best = np.arange(rule.lanes), candidates.index.argmax(axis=1)
     np.testing.assert_array_equal(actions, candidates.actions[best])
     np.testing.assert_array_equal(widths, candidates.widths[best])
 
@@ -83,19 +99,18 @@ def test_a_directed_proposal_is_the_likeliest_theta_that_is_so_optimistic() -> N
     """Among theta with theta_j = theta_hat_j + spread it minimises the distance in V."""
     action_set = sb.LpBall(DIM)
     rule = rule_after(action_set, 20)
-    candidates = rule.candidates(rule.everyone, action_set)
-    (theta,) = candidates.directed(1)
-    chosen = rule.policy.best_actions(candidates.theta, action_set) != 0
-    for lane in range(rule.lanes):
-        step = theta[lane] - candidates.theta[lane]
+    candidates = rule.candidates(rule.everyone, action_set, rule.noise_scale())
+    directed = candidates.directed(action_set.axis_reach())
+    chosen = rule.policy.best_actions(rule.posterior.theta_hat, action_set) != 0
+    for lane, theta in enumerate(directed):
+        step = theta - rule.posterior.theta_hat[lane]
         gradient = precision(rule, lane) @ step  # a multiple of e_j
         axis = int(np.abs(gradient).argmax())
         assert not chosen[lane, axis]
         np.testing.assert_allclose(np.delete(gradient, axis), 0, atol=1e-8 * abs(gradient[axis]))
-        deviation = rule.posterior.deviations()[lane, axis]
-        beta = rule.bonus(deviation**2, candidates.rewards[lane]) * candidates.sigma[lane]
-        assert abs(step[axis]) == pytest.approx(beta * deviation)
-        assert np.sign(step[axis]) == np.sign(candidates.theta[lane, axis])
+        deviation = float(rule.posterior.deviations()[lane, axis])
+        assert abs(step[axis]) == pytest.approx(beta(rule, lane, deviation**2) * deviation)
+        assert np.sign(step[axis]) == np.sign(rule.posterior.theta_hat[lane, axis])
 
 
 @pytest.mark.parametrize("action_set", SETS, ids=IDS)
@@ -117,7 +132,7 @@ def test_a_decision_is_held_until_enough_is_added_along_it() -> None:
         widths = rule.posterior.widths(actions)
         for lane in due:
             steps = int(rule.left[lane]) + 1
-            assert steps == max(1, int(ThompsonRule.hold / widths[lane]))
+            assert steps == max(1, int(rule.recipe.hold / widths[lane]))
             planned.append(steps)
         rule.learn(actions, np.zeros(8), rule.pulls)
     assert max(planned) > 1
@@ -127,6 +142,7 @@ def test_decisions_become_rare() -> None:
     action_set = sb.LpBall(20)
     policy = sb.SparseThompson(action_set=action_set, sparsity=5)
     rule = policy.rule([np.random.default_rng(0)])
+    assert isinstance(rule, ThompsonRule)
     theta = np.random.default_rng(1).uniform(-1, 1, 20)
     rng = np.random.default_rng(2)
     made = 0
@@ -216,6 +232,7 @@ def test_the_guarantee_keeps_every_variance_below_its_floor(
     def worst(guarantee: bool) -> float:
         policy = sb.SparseThompson(action_set=action_set, sparsity=SPARSITY, guarantee=guarantee)
         rule = policy.rule([np.random.default_rng(i) for i in range(4)])
+        assert isinstance(rule, ThompsonRule)
         assert isinstance(rule, FlooredThompsonRule) == guarantee
         theta = np.array([1.0, 0.9, -0.1, -0.2, 0.0, -0.3])
         rng = np.random.default_rng(5)
@@ -226,7 +243,7 @@ def test_the_guarantee_keeps_every_variance_below_its_floor(
             rule.learn(actions, rewards, rule.pulls)
             if step > 500 and step % 50 == 0:
                 floor = FlooredThompsonRule.rate * step**power
-                excess = max(excess, float((rule.posterior.deviations() ** 2).max()) * floor)
+                excess = max(excess, float(rule.known.variances().max()) * floor)
         return excess
 
     # One coordinate may be just below the floor while another is served: DIM steps of slack.

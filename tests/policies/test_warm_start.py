@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sparsebandits.policies import Decision
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     CASES,
@@ -20,6 +19,7 @@ from tests.policies.examples import (
     apsee_g,
     assert_close,
     compact,
+    decision_of,
     expected_estimate,
     moving,
     play,
@@ -45,7 +45,7 @@ every_kind = pytest.mark.parametrize(
 
 def as_plays(actions: FloatArray, rewards: FloatArray) -> list[Play]:
     return [
-        Play(Decision(0, action, "explore", 0), float(reward))
+        Play(decision_of(action), float(reward))
         for action, reward in zip(actions, rewards, strict=True)
     ]
 
@@ -68,7 +68,7 @@ def test_theta_hat_is_least_squares_on_logs_and_explorations(make: Make, moment:
         learner.warm_start(actions, rewards)
         plays += as_plays(actions, rewards)
         plays += play(learner, 50, sigma=SIGMA, seed=seed)
-        expected = expected_estimate(policy, plays)
+        expected = expected_estimate(learner, plays)
         assert expected is not None
         assert learner.theta_hat is not None
         np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-8, atol=1e-10)
@@ -94,7 +94,7 @@ def test_theta_hat_is_the_ridge_estimate_on_logs_and_plays(make: Make, moment: i
         plays += as_plays(actions, rewards)
         assert learner.certificate().replications == len(plays)
         plays += play(learner, 25, sigma=SIGMA, seed=seed)
-        expected = expected_estimate(policy, plays)
+        expected = expected_estimate(learner, plays)
         assert_close(learner.theta_hat, expected)
         assert learner.certificate().replications == len(plays)
 

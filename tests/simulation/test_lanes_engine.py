@@ -10,7 +10,8 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
-from sparsebandits.policies.rule import EXPLOIT, InformedRule
+from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.rule import InformedRule
 from sparsebandits.simulation import lanes_engine
 from sparsebandits.simulation.streams import Stream, stream
 from sparsebandits.validation import FloatArray, IntArray

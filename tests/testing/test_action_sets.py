@@ -118,6 +118,13 @@ class Credulous(sb.LpBall):
         return super().contains(np.nan_to_num(x), tolerance=tolerance)
 
 
+class WholeSection(sb.Box):
+    """Forgets whose bounds are whose."""
+
+    def _section(self, places: IntArray) -> sb.Box:
+        return sb.Box(self.lower[: places.size], self.upper[: places.size])
+
+
 class Raising(sb.LpBall):
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         raise ZeroDivisionError("no division")
@@ -142,6 +149,7 @@ BROKEN: list[tuple[sb.ActionSet, str]] = [
     (Writable(4), "What a set hands out"),
     (WrongGains(np.vstack([MATRIX, -MATRIX]), np.ones(8)), "Greedy picks the largest gain"),
     (Credulous(4), "What is no theta or support is refused"),
+    (WholeSection(-np.ones(4), np.arange(1.0, 5.0)), "A section has the values"),
     (Raising(4), "No action is longer"),
 ]
 

@@ -3,16 +3,18 @@
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from sparsebandits.action_sets.choices import IN, Choice, Rules
 from sparsebandits.action_sets.forms import Form
 from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
+from sparsebandits.action_sets.names import as_names, brief, has_names, place_of
 from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.descriptions import Described, as_fields
-from sparsebandits.errors import InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -21,10 +23,12 @@ from sparsebandits.validation import (
     as_availability,
     as_integer,
     as_number,
+    as_places,
     as_rows,
     as_sparsity,
     as_support,
     as_theta,
+    describe,
     read_only,
 )
 
@@ -32,7 +36,10 @@ Kept = TypeVar("Kept")
 
 
 class ActionSet(Described):
-    """A compact set X of actions in R^d that contains 0.
+    """A compact set X of actions in R^d.
+
+    Most contain 0. On one that does not (``contains_zero`` is false), a support may have no action
+    at all: its value is minus infinity, and it has no best response.
 
     A new set is a subclass with the hooks `_respond`, `sparse_norm_bound`, `axis_reach`,
     `_contains`, `_parameters` and `_summary`, plus a line in the table
@@ -45,6 +52,9 @@ class ActionSet(Described):
     available : (dim,) bool array
         Coordinates that may be used; the others must stay 0. All of them unless `restrict` was
         called.
+    names : tuple of str, or None
+        One name per coordinate, where the set was built with ``names=[...]``; wherever
+        coordinates are meant, their names will do.
     whole : ActionSet
         The set of which `restrict` made this one; itself if it did not.
     """
@@ -54,11 +64,15 @@ class ActionSet(Described):
     is_convex: bool = True
     """Whether X contains what lies between two of its actions."""
 
+    contains_zero: bool = True
+    """Whether the action that uses nothing is in X. Where it is not, some supports have none."""
+
     is_strongly_convex: bool = False
     """Whether X is an intersection of balls of one radius, as `prop:lipschitz_h` needs."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, names: Sequence[str] | None = None) -> None:
         self.dim = as_integer("dim", dim, minimum=1)
+        self.names = as_names(names, self.dim)
         self.available: BoolArray = read_only(np.ones(self.dim, dtype=np.bool_))
         self.whole: ActionSet = self
         self._cache: dict[Any, Any] = {}
@@ -71,7 +85,8 @@ class ActionSet(Described):
 
         `theta` is (n, k), already gathered. `indices` is (k,) when all rows share one support, or
         (n, k) with -1 (and theta 0) as padding; the answer to one row must then not depend, even in
-        its last bit, on the rows beside it. Returns the (n, k) entries of the maximiser.
+        its last bit, on the rows beside it. Returns the (n, k) entries of the maximiser, nan in the
+        rows whose support has no action.
         """
 
     @abstractmethod
@@ -98,6 +113,40 @@ class ActionSet(Described):
         """Return what a person wants to see between the parentheses of the repr."""
 
     # ------------------------------------------------------------------ what a set may offer
+
+    def _respond_all_on(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        """Answer `_respond` with all of the coordinates on: none below its least dose."""
+        return self._respond(theta, indices)
+
+    def support_for(self, theta: FloatArray, choice: Choice) -> BoolArray | None:
+        """Return a support, (dim,), that the rules allow and that has an action; None if none has.
+
+        One that suits theta, (dim,), if not the best. Where 0 is an action, any that is allowed has
+        one.
+        """
+        state = choice.start(self.available[None])
+        on = (choice.select(np.abs(theta)[None], state) | (state == IN))[0]
+        nothing = np.zeros(self.dim, dtype=np.bool_)
+        return on if choice.allows(on[None])[0] else choice.complete(nothing, self.available)
+
+    def _why_empty(self) -> str:
+        """Say why a support may have no action."""
+        return "the rules contradict each other"
+
+    def refuse_empty(self, sparsity: int, rules: Rules | None = None) -> None:
+        """Refuse to go on with a set that has no action of at most H non-zeros under the rules."""
+        if (self.contains_zero and rules is None) or self.remember(
+            ("has an action", sparsity, rules), lambda: self._has_action(sparsity, rules)
+        ):
+            return
+        what = f"at most {sparsity} non-zeros" if rules is None else f"a support of {rules!r}"
+        raise InvalidValueError(
+            f"{self!r} has no action with {what}: {self._why_empty()}. Relax the set or the rules."
+        )
+
+    def _has_action(self, sparsity: int, rules: Rules | None) -> bool:
+        choice = Choice(self.dim, sparsity) if rules is None else rules.choice(self.names, self.dim)
+        return self.support_for(np.zeros(self.dim), choice) is not None
 
     @property
     def sorting(self) -> Sorting | None:
@@ -147,9 +196,31 @@ class ActionSet(Described):
         """Start the marginal gains of the greedy algorithm, one row per theta of shape (n, dim)."""
         if self.sorting is not None:
             return SortedMarginals(self.sorting, theta)
-        return ResolvedMarginals(self._respond, self.available, theta)
+        return ResolvedMarginals(self._respond, self.available, theta, self.contains_zero)
 
     # ------------------------------------------------------------------ the public surface
+
+    def index(self, coordinate: int | str) -> int:
+        """Return the index of a coordinate, given by its name or its index.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.LpBall(dim=2, names=["tv", "radio"]).index("radio")
+        1
+        """
+        return place_of(coordinate, self._places, self.dim)
+
+    @property
+    def _places(self) -> dict[str, int]:
+        """The index of every name."""
+        return self.remember("places", lambda: {n: i for i, n in enumerate(self.names or ())})
+
+    def _unnamed(self, coordinates: Support) -> Support:
+        """Return indices for names; what has no names in it is returned as it is."""
+        if not has_names(coordinates) or coordinates is None:
+            return coordinates
+        return [self.index(coordinate) for coordinate in coordinates]
 
     @property
     def norm_bound(self) -> float:
@@ -162,27 +233,42 @@ class ActionSet(Described):
         Parameters
         ----------
         theta : array of shape (..., dim)
-        support : indices, a boolean mask, or None for all coordinates
+        support : indices or names, a boolean mask, or None for all coordinates
 
         Returns
         -------
         float, or an array of shape (...)
         """
-        parameters, _, on_support = self._solve(theta, support)
-        values = (parameters * on_support).sum(axis=-1)
+        parameters, indices, on_support = self._solve(theta, support)
+        values = self._worth(parameters, on_support, np.full(parameters.shape[0], indices.size > 0))
         shape = np.shape(theta)[:-1]
         return values.reshape(shape) if shape else float(values[0])
+
+    def _worth(self, theta: FloatArray, entries: FloatArray, on: BoolArray) -> FloatArray:
+        """Return theta·x of each row, (n,): minus infinity where its support has no action.
+
+        `on` says whether a row has a support at all.
+        """
+        values = np.asarray((theta * entries).sum(axis=-1))
+        if self.contains_zero:
+            return values
+        return np.where(on & ~np.isnan(values), values, -np.inf)
 
     def best_response(self, theta: Any, support: Support = None) -> FloatArray:
         """x*(S; theta), an action supported on S that attains h(S; theta); (..., dim)."""
         parameters, indices, on_support = self._solve(theta, support)
+        if not self.contains_zero and (indices.size == 0 or np.isnan(on_support).any()):
+            raise InvalidValueError(
+                f"{self!r} has no action on the support {describe(indices.tolist())}: "
+                f"{self._why_empty()}. Allow more coordinates."
+            )
         actions = np.zeros((parameters.shape[0], self.dim))
         actions[:, indices] = on_support
         return actions.reshape(np.shape(theta))
 
     def _solve(self, theta: Any, support: Support) -> tuple[FloatArray, IntArray, FloatArray]:
         rows = as_theta(theta, self.dim).reshape(-1, self.dim)
-        indices = as_support(support, self.dim)
+        indices = as_support(self._unnamed(support), self.dim)
         if not self.is_unrestricted:
             indices = indices[self.available[indices]]
         on_support = rows[:, indices]
@@ -190,34 +276,46 @@ class ActionSet(Described):
             return on_support, indices, np.zeros_like(on_support)
         return on_support, indices, self._respond(on_support, indices)
 
-    def respond_on(self, theta: FloatArray, indices: IntArray) -> tuple[FloatArray, FloatArray]:
+    def respond_on(
+        self, theta: FloatArray, indices: IntArray, *, all_on: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Best responses where every row has its own support: the simulator's path, unchecked.
+
+        Where a support has no action, the action is nan on it and the value minus infinity.
 
         Parameters
         ----------
         theta : (n, dim)
         indices : (n, k)
             Available coordinates, padded with -1.
+        all_on : bool
+            Whether all of them must be on, each with its least dose.
 
         Returns
         -------
         actions : (n, dim)
         values : (n,)
         """
-        padding = indices < 0
         rows = np.arange(theta.shape[0])[:, None]
-        on_support = np.where(padding, 0.0, theta[rows, indices])
-        chosen = self._respond(on_support, indices)
+        on_support = theta[rows, indices]
+        padded = indices.size > 0 and indices.min() < 0
+        if padded:
+            on_support[indices < 0] = 0.0
+        chosen = (self._respond_all_on if all_on else self._respond)(on_support, indices)
         # Padding lands in one column more than there are coordinates, and is cut off with it.
-        actions = np.zeros((theta.shape[0], self.dim + 1))
+        actions = np.zeros((theta.shape[0], self.dim + padded))
         actions[rows, indices] = chosen
-        return actions[:, : self.dim], np.asarray((on_support * chosen).sum(axis=-1))
+        values = self._worth(on_support, chosen, np.asarray((indices >= 0).any(axis=-1)))
+        if all_on:
+            values = np.where(np.isnan(values), -np.inf, values)
+        return actions[:, : self.dim], values
 
     def unconstrained_values(self, theta: FloatArray) -> FloatArray:
         """Return the values without a sparsity constraint for rows of theta, (n,), unchecked."""
         usable = np.flatnonzero(self.available)
         on_support = theta[:, usable]
-        return np.asarray((on_support * self._respond(on_support, usable)).sum(axis=-1))
+        entries = self._respond(on_support, usable)
+        return self._worth(on_support, entries, np.ones(theta.shape[0], dtype=np.bool_))
 
     def contains(self, x: Any, *, tolerance: float = 1e-9) -> Any:
         """Whether x, of shape (..., dim), is in X up to a relative `tolerance`."""
@@ -240,13 +338,29 @@ class ActionSet(Described):
         """Draw a random available action with at most `sparsity` non-zeros.
 
         A random support, a random direction, the best response to it, shrunk towards 0 by a random
-        factor (X is convex and contains 0); every relatively open part of X can be reached.
+        factor where X is convex and contains 0; every relatively open part of X can be reached.
+        Elsewhere a random mixture of the best responses to a few directions, with the same
+        coordinates on: what lies between those is in X.
         """
         sparsity = as_sparsity(sparsity, self.dim)
         usable = np.flatnonzero(self.available)
         support = rng.choice(usable, size=min(sparsity, usable.size), replace=False)
-        extreme = self.best_response(rng.standard_normal(self.dim), support)
-        return np.asarray(extreme * rng.uniform() ** (1.0 / support.size))
+        direction = rng.standard_normal(self.dim)
+        if self.is_convex and self.contains_zero:
+            extreme = self.best_response(direction, support)
+            return np.asarray(extreme * rng.uniform() ** (1.0 / support.size))
+        action, value = self.respond_on(direction[None], support[None])
+        chosen: BoolArray | None = action[0] != 0
+        if value[0] == -np.inf:
+            self.refuse_empty(sparsity)
+            chosen = self.support_for(direction, Choice(self.dim, sparsity))
+        assert chosen is not None
+        on = np.flatnonzero(chosen)
+        if not on.size:
+            return np.zeros(self.dim)
+        directions = rng.standard_normal((on.size + 1, self.dim))
+        ends, _ = self.respond_on(directions, np.tile(on, (on.size + 1, 1)), all_on=True)
+        return np.asarray(rng.dirichlet(np.ones(on.size + 1)) @ ends)
 
     def _active(self, sparsity: int | None) -> int:
         """Return how many coordinates an H-sparse action can use; all that there are for None."""
@@ -262,8 +376,19 @@ class ActionSet(Described):
         """Return the same set with only some coordinates usable: the rest must stay 0.
 
         Restrictions add up. An empty one is refused.
+
+        Parameters
+        ----------
+        available : indices or names, or a boolean mask
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> mix = sb.Box([0, 0, 0], [1, 2, 3], names=["tv", "radio", "print"])
+        >>> mix.restrict(["tv", "print"]).best_response([1.0, 1.0, 1.0])
+        array([1., 0., 3.])
         """
-        mask = as_availability(available, self.dim) & self.available
+        mask = as_availability(self._unnamed(available), self.dim) & self.available
         if not mask.any():
             raise InvalidValueError(
                 "No coordinate is left: this set was restricted before, and none of the "
@@ -272,7 +397,45 @@ class ActionSet(Described):
         twin = copy.copy(self)
         twin.available = read_only(mask)
         twin._cache = {}
+        twin.refuse_empty(self.dim)
         return twin
+
+    def section(self, indices: Iterable[int | str]) -> "ActionSet":
+        """Return the slice of X in which all other coordinates are 0, as a set in R^k.
+
+        Coordinate j of the section is coordinate ``indices[j]`` of X: the order given is kept.
+        What is not available in X is not available in the section. For a few coordinates of very
+        many, it costs what those few cost.
+
+        Parameters
+        ----------
+        indices : k distinct indices or names
+            At least one of them available.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.Box([0, -1, 0, 0], [1, 2, 3, 4]).section([3, 1]).best_response([1.0, -1.0])
+        array([ 4., -1.])
+        """
+        places = as_places("indices", self._unnamed(indices), self.dim)
+        section = self._section(places)
+        if self.names is not None:
+            section.names = tuple(self.names[place] for place in places)
+        kept = self.available[places]
+        if not kept.any():
+            raise InvalidValueError(
+                f"A section needs an available coordinate, got {describe(places.tolist())}, none "
+                "of which is available: the only action would be 0."
+            )
+        return section if kept.all() else section.restrict(kept)
+
+    def _section(self, places: IntArray) -> "ActionSet":
+        """Build the unrestricted section: of the same kind, without work for the other places."""
+        raise CompositionError(
+            f"{type(self).__name__} has no sections: give the class a method `_section(places)` "
+            "that returns the set of those coordinates in which the others are 0."
+        )
 
     # ------------------------------------------------------------------ identity
 
@@ -301,13 +464,17 @@ class ActionSet(Described):
         LpBall(dim=3, p=inf, radius=1)
         """
         fields = as_fields(cls.noun, data)
-        available = fields.pop("available", None)
+        available, names = fields.pop("available", None), fields.pop("names", None)
         built = super().from_dict(fields)
+        # Not by the constructor: that of a set outside this package need not take names.
+        built.names = as_names(names, built.dim)
         return built if available is None else built.restrict(available)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe description; `from_dict` reads it back."""
         data: dict[str, Any] = {"kind": self.kind, **self._parameters()}
+        if self.names is not None:
+            data["names"] = list(self.names)
         if not self.is_unrestricted:
             data["available"] = [int(i) for i in np.flatnonzero(self.available)]
         return data
@@ -321,7 +488,7 @@ class ActionSet(Described):
         return hash((self.kind, self.dim, self.available.tobytes()))
 
     def __repr__(self) -> str:
-        text = f"{type(self).__name__}({self._summary()})"
+        text = f"{type(self).__name__}({self._summary()}{brief(self.names)})"
         if self.is_unrestricted:
             return text
         return f"{text}.restrict({int(self.available.sum())} of {self.dim} available)"

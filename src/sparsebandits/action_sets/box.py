@@ -1,5 +1,6 @@
 """The box {x : lower <= x <= upper}, with 0 inside."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ class Box(ActionSet):
     Parameters
     ----------
     lower, upper : array of shape (dim,)
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -39,10 +42,10 @@ class Box(ActionSet):
 
     kind = "box"
 
-    def __init__(self, lower: Any, upper: Any) -> None:
+    def __init__(self, lower: Any, upper: Any, *, names: Sequence[str] | None = None) -> None:
         self.lower = as_array("lower", lower, ndim=1)
         self.upper = as_array("upper", upper, ndim=1)
-        super().__init__(self.upper.size)
+        super().__init__(self.upper.size, names)
         if self.lower.shape != self.upper.shape:
             raise InvalidValueError(
                 f"lower and upper must have the same length, got {self.lower.size} and "
@@ -87,6 +90,9 @@ class Box(ActionSet):
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
         slack = tolerance * self._reach.max()
         return np.asarray(((x >= self.lower - slack) & (x <= self.upper + slack)).all(axis=-1))
+
+    def _section(self, places: IntArray) -> "Box":
+        return Box(self.lower[places], self.upper[places])
 
     def _parameters(self) -> dict[str, Any]:
         return {"lower": self.lower.tolist(), "upper": self.upper.tolist()}

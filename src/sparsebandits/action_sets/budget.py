@@ -1,13 +1,17 @@
-"""The budget set {0 <= x <= upper, sum x <= total}: airtime, spend, portfolio weights."""
+"""The budget {0 <= x <= upper, sum x <= total}: airtime, spend, portfolio weights, doses."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.choices import Choice
+from sparsebandits.action_sets.doses import as_doses
 from sparsebandits.action_sets.forms import Spending
+from sparsebandits.action_sets.knapsack import BestSpend, Purse, best_spend
 from sparsebandits.action_sets.scaling import length
-from sparsebandits.errors import InvalidValueError
+from sparsebandits.errors import InvalidValueError, SolverError
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -18,14 +22,21 @@ from sparsebandits.validation import (
     read_only,
 )
 
+_ROUNDING = 1e-12
+"""How far, relative to the total, the doses or the bounds may miss it by rounding."""
+
 
 class Budget(ActionSet):
-    """{x : 0 <= x <= upper, sum x <= total}.
+    """{x : sum x <= total}, where each x_i is 0 or lies between its least dose and upper_i.
 
-    On a fixed support this is the continuous knapsack: spend the total on the largest positive
-    theta_i first, each up to its upper bound. Choosing the support is NP-hard when the upper bounds
-    differ, because a cheap small coordinate may waste one of the H places; a search of its own
-    (`sparsebandits.oracles.knapsack`) mostly proves the best one at once.
+    Without least doses, on a fixed support, this is the continuous knapsack: spend the total on the
+    largest positive theta_i first, each up to its upper bound. Choosing the support is NP-hard when
+    the upper bounds differ, because a cheap small coordinate may waste one of the H places, and so
+    is choosing what to leave at 0 on a support where there are least doses; a search
+    (`sparsebandits.action_sets.knapsack`) mostly proves the best choice at once.
+
+    With least doses the set is not convex, and with `spend_all` it does not contain 0: nothing is
+    then possible on coordinates that together cannot take the total.
 
     Parameters
     ----------
@@ -33,6 +44,12 @@ class Budget(ActionSet):
         What may be spent in all; positive.
     upper : array of shape (dim,)
         What may be spent on each coordinate; non-negative.
+    min_dose : float or array of shape (dim,), optional
+        What is spent at least on a coordinate that is used at all; at most `upper`.
+    spend_all : bool
+        Whether all of the total must be spent.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -40,14 +57,28 @@ class Budget(ActionSet):
     >>> airtime = sb.Budget(total=1.0, upper=[0.6, 0.6, 0.6])
     >>> airtime.best_response([3.0, 2.0, 1.0])
     array([0.6, 0.4, 0. ])
+    >>> grams = sb.Budget(total=5.0, upper=[4.0, 4.0, 4.0], min_dose=2.0)
+    >>> grams.best_response([3.0, 2.0, 1.0])  # 1 gram would be left for the second: too little
+    array([3., 2., 0.])
+    >>> sb.Budget(total=1.0, upper=[0.6, 0.6], spend_all=True).best_response([-1.0, -2.0])
+    array([0.6, 0.4])
     """
 
     kind = "budget"
 
-    def __init__(self, total: float, upper: Any) -> None:
+    def __init__(
+        self,
+        total: float,
+        upper: Any,
+        min_dose: Any = None,
+        spend_all: bool = False,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
         self.upper = as_array("upper", upper, ndim=1)
-        super().__init__(self.upper.size)
+        super().__init__(self.upper.size, names)
         self.total = as_number("total", total, positive=True)
+        self.spend_all = bool(spend_all)
         negative = np.flatnonzero(self.upper < 0)
         if negative.size:
             i = negative[0]
@@ -55,47 +86,151 @@ class Budget(ActionSet):
                 f"upper must be non-negative, got upper[{i}] = {self.upper[i]}; "
                 "use 0 for a coordinate that may never be used."
             )
+        self.min_dose = as_doses(min_dose, self.upper)
+        self.is_convex = self.min_dose is None
+        self.contains_zero = not self.spend_all
+        self.refuse_empty(self.dim)
+
+    # ------------------------------------------------------------------ which supports have actions
+
+    def support_for(self, theta: FloatArray, choice: Choice) -> BoolArray | None:
+        """Return the support of the best spend that the rules allow; None if none is possible."""
+        best = self._search(theta[None], choice)
+        if np.isfinite(best.values[0]):
+            return np.asarray(best.on[0])
+        if not best.proven[0]:
+            raise SolverError(
+                f"Whether {self._summary()} can be spent under these rules was not decided within "
+                "the search's limit of nodes; relax min_dose or the rules."
+            )
+        return None
+
+    def _why_empty(self) -> str:
+        reach = np.sort(np.minimum(self.form.upper, self.total))[::-1]
+        parts = f"the upper bounds add up to {reach.sum():g}"
+        if self.min_dose is not None:
+            parts += " and the least doses leave gaps"
+        return f"all of the total, {self.total:g}, must be spent, and {parts}"
+
+    def _search(self, theta: FloatArray, choice: Choice) -> BestSpend:
+        """Find the best spend under the rules for each row, (n, dim)."""
+        form = self.form
+        upper = np.broadcast_to(form.upper, theta.shape)
+        doses = None if form.doses is None else np.broadcast_to(form.doses, theta.shape)
+        return best_spend(theta, Purse(self.total, upper, doses, self.spend_all), choice)
+
+    # ------------------------------------------------------------------ responses
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        if self.min_dose is None:
+            return self._fill(theta, indices, None)
+        purse = self._purse(indices, theta.shape)
+        rows, unit = purse.upper.shape[1], np.abs(theta).max(axis=-1, keepdims=True)
+        scaled = np.divide(theta, unit, out=np.zeros_like(theta), where=unit > 0)
+        best = best_spend(scaled, purse, Choice(rows, rows))
+        return np.where(np.isfinite(best.values)[:, None], best.spent, np.nan)
+
+    def _respond_all_on(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        if self.min_dose is None:
+            return self._fill(theta, indices, None)
+        return self._fill(theta, indices, self._purse(indices, theta.shape).doses)
+
+    def _purse(self, indices: IntArray, shape: tuple[int, ...]) -> Purse:
+        """Return what may be spent on each row's own coordinates, (n, k); nothing on padding."""
+        assert self.min_dose is not None
+        used = np.broadcast_to(indices >= 0, shape)
+        upper = np.where(used, self.upper[indices], 0.0)
+        doses = np.where(used, self.min_dose[indices], 0.0)
+        return Purse(self.total, upper, doses, self.spend_all)
+
+    def _fill(self, theta: FloatArray, indices: IntArray, doses: FloatArray | None) -> FloatArray:
+        """Spend on all of these, in the order of theta; nan where they cannot all be on."""
         caps = np.where(indices < 0, 0.0, self.upper[indices])
+        room, left = np.broadcast_to(caps, theta.shape), np.full((theta.shape[0], 1), self.total)
+        if doses is not None:
+            room, left = caps - doses, self.total - doses.sum(axis=-1, keepdims=True)
         order = np.argsort(-theta, axis=-1, kind="stable")
-        desired = np.take_along_axis(np.where(theta > 0, caps, 0.0), order, axis=-1)
-        left = self.total - (np.cumsum(desired, axis=-1) - desired)
-        spent = np.clip(np.minimum(desired, left), 0.0, None)
+        wanted = room if self.spend_all else np.where(theta > 0, room, 0.0)
+        desired = np.take_along_axis(wanted, order, axis=-1)
+        before = np.cumsum(desired, axis=-1) - desired
+        spent = np.clip(np.minimum(desired, left - before), 0.0, None)
         response = np.empty_like(spent)
         np.put_along_axis(response, order, spent, axis=-1)
-        return np.asarray(response)
+        if doses is None and not self.spend_all:
+            return np.asarray(response)
+        slack = _ROUNDING * self.total
+        possible = np.ones(theta.shape[0], dtype=np.bool_)
+        if doses is not None:
+            response += doses
+            possible &= left[:, 0] >= -slack
+        if self.spend_all:
+            possible &= np.broadcast_to(caps, theta.shape).sum(axis=-1) >= self.total - slack
+        return np.where(possible[:, None], response, np.nan)
+
+    # ------------------------------------------------------------------ what it offers
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
-        """Return 0 and the smaller of upper and total."""
-        return np.zeros(self.dim), np.minimum(self.upper, self.total) * self.available
+        """Return 0 and the smaller of upper and total; the total twice where it must be spent."""
+        upper = np.minimum(self.form.upper, self.total)
+        if not self.spend_all:
+            return np.zeros(self.dim), upper
+        alone = np.where(upper >= self.total * (1 - _ROUNDING), self.total, 0.0)
+        return alone, alone.copy()
 
     @property
     def form(self) -> Spending:
-        """The total and the upper bounds."""
-        return Spending(self.total, read_only(np.where(self.available, self.upper, 0.0)))
+        """The total, the upper bounds and the least doses; 0 where nothing can be spent."""
+        return self.remember("form", self._form)
+
+    def _form(self) -> Spending:
+        usable = self.available.copy()
+        if self.min_dose is not None:
+            usable &= self.min_dose <= self.total * (1 + _ROUNDING)
+        upper = read_only(np.where(usable, self.upper, 0.0))
+        if self.min_dose is None:
+            return Spending(self.total, upper, None, self.spend_all)
+        doses = read_only(np.where(usable, self.min_dose, 0.0))
+        return Spending(self.total, upper, doses, self.spend_all)
 
     def sparse_norm_bound(self, sparsity: int) -> float:
-        """Return the norm of the most uneven spend on H coordinates: attained.
+        """Return the norm of the most uneven spend on H coordinates: attained but for least doses.
 
         Filling the largest upper bounds first majorises every feasible x, and the norm is
         Schur-convex.
         """
         active = as_sparsity(sparsity, self.dim)
-        caps = np.sort(self.upper[self.available])[::-1][:active]
+        caps = np.sort(self.form.upper)[::-1][:active]
         left = self.total - (np.cumsum(caps) - caps)
         return float(length(np.clip(np.minimum(caps, left), 0.0, None)))
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
         slack = tolerance * min(self.upper.max(), self.total)
-        inside = ((x >= -slack) & (x <= self.upper + slack)).all(axis=-1)
-        return np.asarray(inside & (x.sum(axis=-1) <= self.total * (1 + tolerance)))
+        inside = (x >= -slack) & (x <= self.upper + slack)
+        if self.min_dose is not None:
+            inside &= (np.abs(x) <= slack) | (x >= self.min_dose - slack)
+        spent = x.sum(axis=-1)
+        within = spent <= self.total * (1 + tolerance)
+        if self.spend_all:
+            within &= spent >= self.total * (1 - max(tolerance, _ROUNDING))
+        return np.asarray(inside.all(axis=-1) & within)
+
+    # ------------------------------------------------------------------ identity
+
+    def _section(self, places: IntArray) -> "Budget":
+        doses = None if self.min_dose is None else self.min_dose[places]
+        return Budget(self.total, self.upper[places], doses, self.spend_all)
 
     def _parameters(self) -> dict[str, Any]:
-        return {"total": self.total, "upper": self.upper.tolist()}
+        parameters: dict[str, Any] = {"total": self.total, "upper": self.upper.tolist()}
+        if self.min_dose is not None:
+            parameters["min_dose"] = self.min_dose.tolist()
+        if self.spend_all:
+            parameters["spend_all"] = True
+        return parameters
 
     def _summary(self) -> str:
-        return (
-            f"dim={self.dim}, total={self.total:g}, "
-            f"upper={self.upper.min():g}..{self.upper.max():g}"
-        )
+        text = f"dim={self.dim}, total={self.total:g}"
+        text += f", upper={self.upper.min():g}..{self.upper.max():g}"
+        if self.min_dose is not None:
+            text += f", min_dose={self.min_dose.min():g}..{self.min_dose.max():g}"
+        return text + ", spend_all" if self.spend_all else text

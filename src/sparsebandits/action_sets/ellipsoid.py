@@ -1,7 +1,9 @@
 """The ellipsoid {x : x'Ax <= 1}, solved by Cholesky factors throughout."""
 
+import copy
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,8 @@ class Ellipsoid(ActionSet):
     ----------
     matrix : array of shape (dim, dim)
         A. Symmetric up to rounding; the symmetric part is kept.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -45,16 +49,16 @@ class Ellipsoid(ActionSet):
     kind = "ellipsoid"
     is_strongly_convex = True
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Any, *, names: Sequence[str] | None = None) -> None:
         given = as_array("matrix", matrix, ndim=2)
         if given.shape[0] != given.shape[1]:
             raise InvalidValueError(f"matrix must be square, got shape {given.shape}.")
-        super().__init__(given.shape[0])
+        super().__init__(given.shape[0], names)
         self._diagonal = np.diag(given)
         self._refuse_wrong_entries(given)
         self.matrix: FloatArray = read_only((given + given.T) / 2)
-        self._factor = self._checked_factor()
-        self._is_diagonal = not np.count_nonzero(self.matrix - np.diag(self._diagonal))
+        self._refuse_flat()
+        self._is_diagonal = _is_diagonal(self.matrix)
 
     def _refuse_wrong_entries(self, given: FloatArray) -> None:
         low = np.flatnonzero(self._diagonal <= 0)
@@ -71,9 +75,9 @@ class Ellipsoid(ActionSet):
                 f"to {difference.max():.3g}; pass (A + A.T) / 2 if that is what you mean."
             )
 
-    def _checked_factor(self) -> FloatArray:
+    def _refuse_flat(self) -> None:
         try:
-            factor: FloatArray = np.asarray(np.linalg.cholesky(self.matrix), dtype=np.float64)
+            factor = self._factor
         except np.linalg.LinAlgError:
             factor = np.zeros((1, 1))
         # A pivot lost to rounding means that some direction is unbounded for all we can tell. Each
@@ -85,7 +89,11 @@ class Ellipsoid(ActionSet):
                 f"to a unit diagonal its smallest eigenvalue is {np.linalg.eigvalsh(unit)[0]:.3g}, "
                 "and rounding hides anything below 1e-14. Add a small multiple of the identity."
             )
-        return np.asfortranarray(factor)  # as LAPACK wants it: no copy at each solve
+
+    @property
+    def _factor(self) -> FloatArray:
+        """The lower Cholesky factor of A, by columns as LAPACK wants it: no copy at each solve."""
+        return self.remember("whole factor", lambda: self._fresh_factor(np.arange(self.dim)))
 
     # ------------------------------------------------------------------ what it offers
 
@@ -207,6 +215,15 @@ class Ellipsoid(ActionSet):
         # ||L'x|| is the norm in which the set is a unit ball.
         return np.asarray(np.linalg.norm(x @ self._factor, axis=-1) <= 1 + tolerance)
 
+    def _section(self, places: IntArray) -> "Ellipsoid":
+        # What was proven of A holds of its principal blocks: no factor before one is needed.
+        section = copy.copy(self)
+        ActionSet.__init__(section, places.size)
+        section.matrix = read_only(self.matrix[np.ix_(places, places)])
+        section._diagonal = np.diag(section.matrix)
+        section._is_diagonal = self._is_diagonal or _is_diagonal(section.matrix)
+        return section
+
     def _parameters(self) -> dict[str, Any]:
         return {"matrix": self.matrix.tolist()}
 
@@ -214,6 +231,10 @@ class Ellipsoid(ActionSet):
         shortest = 1.0 / np.sqrt(np.linalg.eigvalsh(self.matrix)[-1])
         longest = _longest_half_axes(self.matrix[None])[0]
         return f"dim={self.dim}, half-axes {shortest:.3g} to {longest:.3g}"
+
+
+def _is_diagonal(matrix: FloatArray) -> bool:
+    return bool(np.count_nonzero(matrix) == np.count_nonzero(np.diag(matrix)))
 
 
 def _to_unit_diagonal(matrices: FloatArray, diagonals: FloatArray) -> FloatArray:

@@ -1,10 +1,12 @@
 """A finite list of actions: compact, and not convex."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets.base import ActionSet
+from sparsebandits.action_sets.choices import Choice
 from sparsebandits.action_sets.forms import Points
 from sparsebandits.action_sets.marginals import Marginals
 from sparsebandits.action_sets.scaling import length
@@ -15,20 +17,23 @@ from sparsebandits.validation import (
     IntArray,
     as_array,
     as_sparsity,
+    describe,
     read_only,
 )
 
 
 class FiniteSet(ActionSet):
-    """A list of points, one of which is 0 (the action that uses nothing).
+    """A list of points; 0, the action that uses nothing, may be one of them.
 
-    h(S; theta) is the largest theta·x over the points whose support lies in S. The set is compact
-    but not convex: greedy has no guarantee, and the exact oracle is a scan.
+    h(S; theta) is the largest theta·x over the points whose support lies in S, if there are any.
+    The set is compact but not convex: greedy has no guarantee, and the exact oracle is a scan.
 
     Parameters
     ----------
     points : array of shape (n_points, dim)
         Distinct points are kept in the order given; the first of equals wins a tie.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -41,15 +46,11 @@ class FiniteSet(ActionSet):
     kind = "finite-set"
     is_convex = False
 
-    def __init__(self, points: Any) -> None:
+    def __init__(self, points: Any, *, names: Sequence[str] | None = None) -> None:
         self.points = as_array("points", points, ndim=2)
-        super().__init__(self.points.shape[1])
-        if (self.points != 0).any(axis=1).all():
-            raise InvalidValueError(
-                f"points must contain 0, the action that uses nothing; got {self.points.shape[0]} "
-                "non-zero points. Append a row of zeros."
-            )
+        super().__init__(self.points.shape[1], names)
         self._uses = self.points != 0
+        self.contains_zero = not self._uses.any(axis=1).all()
 
     @property
     def form(self) -> Points:
@@ -64,18 +65,43 @@ class FiniteSet(ActionSet):
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         if indices.ndim == 1:
-            return self._respond_shared(theta, indices)
+            return self._best_of(theta, self._points_on(indices))
+        return self._respond_each(theta, indices, all_on=False)
+
+    def _respond_all_on(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        supports = np.broadcast_to(indices, theta.shape)
+        return self._respond_each(theta, supports, all_on=True)
+
+    def _respond_each(self, theta: FloatArray, indices: IntArray, *, all_on: bool) -> FloatArray:
         response = np.zeros_like(theta)
         for row, support in enumerate(indices):
             used = support >= 0
-            response[row, used] = self._respond_shared(theta[None, row, used], support[used])[0]
+            points = self._points_on(support[used])
+            if all_on:
+                points = points[(points != 0).all(axis=1)]
+            response[row, used] = self._best_of(theta[None, row, used], points)[0]
         return response
 
-    def _respond_shared(self, theta: FloatArray, support: IntArray) -> FloatArray:
+    def _points_on(self, support: IntArray) -> FloatArray:
+        """Return the points that vanish elsewhere, (m, k)."""
         outside = np.ones(self.dim, dtype=np.bool_)
         outside[support] = False
-        candidates = self.points[~self._uses[:, outside].any(axis=1)][:, support]
+        return np.asarray(self.points[~self._uses[:, outside].any(axis=1)][:, support])
+
+    @staticmethod
+    def _best_of(theta: FloatArray, candidates: FloatArray) -> FloatArray:
+        if not len(candidates):
+            return np.full(theta.shape, np.nan)
         return np.asarray(candidates[(theta @ candidates.T).argmax(axis=1)])
+
+    def support_for(self, theta: FloatArray, choice: Choice) -> BoolArray | None:
+        """Return the support of the best point that the rules allow; None if there is none."""
+        points = self.form.points
+        allowed = points[choice.allows(points != 0)]
+        return np.asarray(allowed[(allowed @ theta).argmax()] != 0) if len(allowed) else None
+
+    def _why_empty(self) -> str:
+        return f"none of its {len(self.points)} points is one"
 
     def marginals(self, theta: FloatArray) -> Marginals:
         """Gains from one pass over the points per step, not one per candidate."""
@@ -83,15 +109,23 @@ class FiniteSet(ActionSet):
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return the largest norm among the points with at most H non-zeros: attained."""
-        return float(length(self.form.sparse(as_sparsity(sparsity, self.dim))).max())
+        points = self.form.sparse(as_sparsity(sparsity, self.dim))
+        return float(length(points).max(initial=0.0))
 
     def axis_reach(self) -> tuple[FloatArray, FloatArray]:
         """Return the extreme points on each axis; 0 where no point but 0 lies on it."""
         points = self.form.sparse(1)
-        return points.min(axis=0), points.max(axis=0)
+        if self.contains_zero:
+            return points.min(axis=0), points.max(axis=0)
+        on = points != 0
+        lower = np.where(on, points, np.inf).min(axis=0, initial=np.inf)
+        upper = np.where(on, points, -np.inf).max(axis=0, initial=-np.inf)
+        reached = np.isfinite(lower)
+        return np.where(reached, lower, 0.0), np.where(reached, upper, 0.0)
 
     def sample(self, rng: np.random.Generator, sparsity: int) -> FloatArray:
         """Draw one of the usable points with at most `sparsity` non-zeros."""
+        self.refuse_empty(sparsity)
         points = self.form.sparse(as_sparsity(sparsity, self.dim))
         return np.array(points[rng.choice(len(points))])
 
@@ -101,6 +135,15 @@ class FiniteSet(ActionSet):
         for row, point in enumerate(x):
             inside[row] = (np.abs(self.points - point).max(axis=1) <= scale).any()
         return inside
+
+    def _section(self, places: IntArray) -> "FiniteSet":
+        points = self._points_on(places)
+        if not len(points):
+            raise InvalidValueError(
+                f"None of the {len(self.points)} points uses only the coordinates "
+                f"{describe(places.tolist())}, so there is no such section."
+            )
+        return FiniteSet(points)
 
     def _parameters(self) -> dict[str, Any]:
         return {"points": self.points.tolist()}
@@ -124,7 +167,8 @@ class _PointMarginals(Marginals):
     def keys(self) -> FloatArray:
         """Return the best newly reachable value above the best reachable one."""
         n = self._values.shape[0]
-        current = np.where(self._missing == 0, self._values, -np.inf).max(axis=1)
+        least = self._values.min(axis=1) - 1.0  # stands for no action yet
+        current = np.where(self._missing == 0, self._values, least[:, None]).max(axis=1)
         best = np.repeat(current[:, None], self._dim, axis=1)
         rows, points = np.nonzero(self._missing == 1)
         coordinates = self._missing_sum[rows, points]

@@ -18,29 +18,43 @@ class QuadraticForm:
 
 @dataclass(frozen=True, eq=False)
 class Spending:
-    """{x : 0 <= x <= upper, sum x <= total}; `upper`, (dim,), is 0 where x must stay 0."""
+    """{x : x_i is 0 or doses_i <= x_i <= upper_i, sum x <= total}, or with all of it spent.
+
+    `upper` and `doses`, (dim,), are 0 where x must stay 0.
+    """
 
     total: float
     upper: FloatArray
+    doses: FloatArray | None = None
+    spend_all: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Inequalities:
-    """{x : Gx <= g} with G and g the program's `matrix` and `bounds`; 0 off `usable`."""
+    """{x : Gx <= g} with G and g the program's `matrix` and `bounds`; 0 off `usable`.
+
+    What is on has at least its dose in `program`, and need not in `relaxed`.
+    """
 
     program: LinearProgram
+    relaxed: LinearProgram
     usable: IntArray
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether 0 is inside, and there are no least doses."""
+        return self.program.zero_inside and not self.program.has_doses
 
     @cached_property
     def coordinate_bounds(self) -> tuple[FloatArray, FloatArray]:
         """The least and largest value that each coordinate can take, by 2 d linear programs."""
-        lower, upper = self.program.coordinate_bounds(self.usable)
+        lower, upper = self.relaxed.coordinate_bounds(self.usable)
         return read_only(lower), read_only(upper)
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """A list of points, (n, dim), 0 among them; those that use available coordinates only."""
+    """A list of points, (n, dim): those that use available coordinates only."""
 
     points: FloatArray
 

@@ -79,12 +79,16 @@ def run_solver(solver: Any) -> None:
         solver.run()
 
 
-def solve_to_optimum(solver: Any) -> None:
-    """Solve; if that fails, solve once more from nothing with HiGHS's own scaling and presolve."""
-    optimal = load_highs().HighsModelStatus.kOptimal
+def solve_to_optimum(solver: Any, *, may_be_unbounded: bool = False) -> bool:
+    """Solve; if that fails, solve once more from nothing with HiGHS's own scaling and presolve.
+
+    Returns True, or False where the program is unbounded and may be.
+    """
+    states = load_highs().HighsModelStatus
+    optimal = states.kOptimal
     run_solver(solver)
     if solver.getModelStatus() == optimal:
-        return
+        return True
     careful = {"presolve": "choose", "simplex_scale_strategy": 2, "simplex_strategy": 0}
     usual = {name: solver.getOptionValue(name)[1] for name in careful}
     for name, value in careful.items():
@@ -95,10 +99,13 @@ def solve_to_optimum(solver: Any) -> None:
     for name, value in usual.items():
         solver.setOptionValue(name, value)
     status = solver.getModelStatus()
+    if may_be_unbounded and status in (states.kUnbounded, states.kUnboundedOrInfeasible):
+        return False
     if status != optimal:
         raise SolverError(
             f"HiGHS ended with the status '{solver.modelStatusToString(status)}' on the dual of a "
             "linear program over {x : G x <= g}, where an optimum was needed; 'Infeasible' means "
             "that the polytope is unbounded, 'Unbounded' that it is empty: check that it is "
-            "bounded, contains 0 and is not badly scaled."
+            "bounded, has actions on this support and is not badly scaled."
         )
+    return True

@@ -16,7 +16,7 @@ coordinates, again and again with a new support. Two facts shape this module:
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from sparsebandits.action_sets.highs import (
 )
 from sparsebandits.action_sets.scaling import power_of_two
 from sparsebandits.action_sets.simplex import maximize_together
+from sparsebandits.errors import SolverError
 from sparsebandits.validation import FloatArray, IntArray, read_only
 
 _EQUILIBRATION_PASSES = 10
@@ -39,6 +40,8 @@ _SMALL_PROGRAM = 4_096  # entries of G on the support: up to here dense steps in
 
 class LinearProgram:
     """Maximise linear functions over slices of ``{x : G x <= g}``: G (rows, dim) and g (rows,).
+
+    Where there are least doses, the coordinates of a slice have at least theirs.
 
     Each thread gets its own live HiGHS solver, built on first use, so one object may serve several
     threads. Only ``G`` and ``g`` are pickled or copied.
@@ -51,11 +54,19 @@ class LinearProgram:
     array([-1.])
     """
 
-    def __init__(self, matrix: FloatArray, bounds: FloatArray) -> None:
+    def __init__(
+        self, matrix: FloatArray, bounds: FloatArray, doses: FloatArray | None = None
+    ) -> None:
         load_highs()
         self.matrix, self.bounds = matrix, bounds
-        scaled, row_scale, column_scale = _equilibrate(self.matrix)
-        row_bounds = self.bounds / row_scale
+        self.doses = read_only(np.zeros(matrix.shape[1])) if doses is None else doses
+        """What x_i must be at least where i is in the support, (dim,); 0 for no such rule."""
+        dosed = np.flatnonzero(self.doses > 0.0)
+        self.has_doses = bool(dosed.size)
+        rows = np.vstack([self.matrix, -np.eye(matrix.shape[1])[dosed]])
+        self._is_dose = np.arange(rows.shape[0]) >= matrix.shape[0]
+        scaled, row_scale, column_scale = _equilibrate(rows)
+        row_bounds = np.concatenate([self.bounds, -self.doses[dosed]]) / row_scale
         # HiGHS's tolerances are absolute: bring the distances to the facets to about 1.
         positive = row_bounds[row_bounds > 0.0]
         unit = float(power_of_two(np.median(positive))) if positive.size else 1.0
@@ -63,7 +74,7 @@ class LinearProgram:
         """About how far each coordinate reaches; what is solved is right to 1e-9 of that."""
         self._column_scale = column_scale
         self._costs = row_bounds / unit
-        self._zero_inside = bool(np.all(self.bounds >= 0.0))
+        self.zero_inside = bool(np.all(self.bounds >= 0.0))
         self._scaled = scaled
         columns = sparse.csc_array(scaled)
         self._starts = np.asarray(columns.indptr, dtype=np.int32)
@@ -71,32 +82,46 @@ class LinearProgram:
         self._values = np.asarray(columns.data, dtype=np.float64)
         self._local = threading.local()
 
-    def __reduce__(self) -> tuple[type[LinearProgram], tuple[FloatArray, FloatArray]]:
+    def __reduce__(self) -> tuple[type[LinearProgram], tuple[FloatArray, FloatArray, FloatArray]]:
         """Rebuild from ``G`` and ``g``: a live solver can be neither pickled nor copied."""
-        return type(self), (self.matrix, self.bounds)
+        return type(self), (self.matrix, self.bounds, self.doses)
 
-    def maximize(self, theta: FloatArray, support: IntArray) -> FloatArray:
+    @overload
+    def maximize(self, theta: FloatArray, support: IntArray) -> FloatArray: ...
+
+    @overload
+    def maximize(
+        self, theta: FloatArray, support: IntArray, *, may_be_empty: bool
+    ) -> FloatArray | None: ...
+
+    def maximize(
+        self, theta: FloatArray, support: IntArray, *, may_be_empty: bool = False
+    ) -> FloatArray | None:
         """Return a maximiser of ``theta . x`` among the points that vanish off the support.
 
         All are (k,): theta and the answer on the support, a vertex of the slice, or 0 when
         ``theta`` is 0. It depends on the arguments alone, not on earlier calls. `SolverError` if
-        the slice is empty or unbounded in the direction ``theta``, or HiGHS fails.
+        the slice is unbounded in the direction ``theta``, or HiGHS fails, or the slice is empty;
+        where that may be, None is returned.
         """
         index = np.asarray(support, dtype=np.int32)
         objective = theta * self._column_scale[index]
         largest = float(np.max(np.abs(objective), initial=0.0))
-        if largest == 0.0 and self._zero_inside:
+        if largest == 0.0 and self.zero_inside and not self.doses[index].any():
             return np.zeros(index.size)
+        if index.size == 0:
+            return None if may_be_empty else self._refuse_empty()
         objective = objective / power_of_two(largest)
         solver = self._solver()
         self._pass_dual(solver, objective, index)
-        solve_to_optimum(solver)
+        if not solve_to_optimum(solver, may_be_unbounded=may_be_empty):
+            return None
         scaled = np.asarray(solver.getSolution().row_dual, dtype=np.float64)
         # Adding 0 turns a negative zero into zero.
         return scaled * self.unit[index] + 0.0
 
     def maximize_rows(self, theta: FloatArray, indices: IntArray) -> FloatArray:
-        """Answer `maximize` for every row; needs 0 in the polytope.
+        """Answer `maximize` for every row; nan where the slice is empty.
 
         Small programs are solved together (`simplex`), and by HiGHS what that could not prove;
         large ones by HiGHS alone. Which way a row goes depends on that row alone. All are (n, k);
@@ -105,6 +130,8 @@ class LinearProgram:
         entries = np.zeros_like(theta)
         objective = theta * np.where(indices < 0, 0.0, self._column_scale[indices])
         largest = np.abs(objective).max(axis=1, initial=0.0)
+        if not self.zero_inside or self.has_doses:
+            return self._maximize_each(theta, indices)
         rows = np.flatnonzero(largest > 0.0)
         if self._scaled.shape[0] * theta.shape[1] <= _SMALL_PROGRAM:
             scaled = objective[rows] / power_of_two(largest[rows])[:, None]
@@ -116,6 +143,17 @@ class LinearProgram:
             entries[row] = 0.0
             entries[row, used] = self.maximize(theta[row, used], indices[row, used])
         # Adding 0 turns a negative zero into zero.
+        return entries + 0.0
+
+    def _maximize_each(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        """Answer `maximize` for rows whose slices may be empty."""
+        entries = np.zeros_like(theta)
+        for row, support in enumerate(indices):
+            # In one order, so that among equals the same is chosen whatever order was given.
+            used = np.flatnonzero(support >= 0)
+            used = used[np.argsort(support[used])]
+            answer = self.maximize(theta[row, used], support[used], may_be_empty=True)
+            entries[row, used] = np.nan if answer is None else answer
         return entries + 0.0
 
     def coordinate_bounds(self, support: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -139,6 +177,9 @@ class LinearProgram:
             solver.changeRowBounds(row, 0.0, 0.0)
         return lower + 0.0, upper + 0.0
 
+    def _refuse_empty(self) -> NoReturn:
+        raise SolverError("The slice without any coordinate is empty: 0 is not in the polytope.")
+
     def _solver(self) -> Any:
         solver = getattr(self._local, "solver", None)
         if solver is None:
@@ -158,7 +199,7 @@ class LinearProgram:
         starts = np.zeros(index.size + 1, dtype=np.int32)
         np.cumsum(self._starts[index + 1] - self._starts[index], out=starts[1:])
         # A row of G that is 0 on the support matters only if it makes the slice empty.
-        used = self._costs < 0.0
+        used = (self._costs < 0.0) & ~self._is_dose
         used[rows] = True
         position = np.cumsum(used, dtype=np.int32) - 1
         costs = self._costs[used]

@@ -1,6 +1,7 @@
 """The lp ball {x : ||x||_p <= radius}, for every p in [1, inf]."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ class LpBall(ActionSet):
         In [1, inf], also as "inf", which is how JSON can hold it. Strongly convex for 1 < p <= 2.
     radius : float
         L_max of the paper when p = 2.
+    names : list of str, optional
+        One per coordinate.
 
     Examples
     --------
@@ -39,8 +42,15 @@ class LpBall(ActionSet):
 
     kind = "lp-ball"
 
-    def __init__(self, dim: int, p: float | str = 2.0, radius: float = 1.0) -> None:
-        super().__init__(dim)
+    def __init__(
+        self,
+        dim: int,
+        p: float | str = 2.0,
+        radius: float = 1.0,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(dim, names)
         self.p = as_number("p", np.inf if p in ("inf", "Infinity") else p, allow_infinite=True)
         if self.p < 1:
             raise InvalidValueError(
@@ -73,12 +83,15 @@ class LpBall(ActionSet):
         if self._q == 1:
             return self.radius * np.sign(theta)
         largest = size.max(axis=-1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = (size / largest) ** self._q  # of numbers in [0, 1]: no power overflows
-            shares /= shares.sum(axis=-1, keepdims=True)
-            # The p-norm is 1 because the shares sum to 1, however inexact a huge power may be.
-            response = self.radius * np.sign(theta) * shares ** (1.0 / self.p)
-        return np.where(largest > 0, response, 0.0)
+        largest[largest == 0] = 1.0  # theta = 0, and so is its response
+        shares = (size / largest) ** self._q  # of numbers in [0, 1]: no power overflows
+        total = shares.sum(axis=-1, keepdims=True)
+        total[total == 0] = 1.0
+        shares /= total
+        # The p-norm is 1 because the shares sum to 1, however inexact a huge power may be.
+        response = np.copysign(shares ** (1.0 / self.p), theta)
+        response *= self.radius
+        return np.asarray(response)
 
     def sparse_norm_bound(self, sparsity: int) -> float:
         """Return radius * H^(1/2 - 1/p) for p > 2, and radius below: attained."""
@@ -118,6 +131,9 @@ class LpBall(ActionSet):
 
     def _contains(self, x: FloatArray, tolerance: float) -> BoolArray:
         return np.asarray(length(x, self.p) <= self.radius * (1 + tolerance))
+
+    def _section(self, places: IntArray) -> "LpBall":
+        return LpBall(places.size, self.p, self.radius)
 
     def _parameters(self) -> dict[str, Any]:
         p: float | str = "inf" if np.isinf(self.p) else self.p

@@ -93,6 +93,8 @@ class ResolvedMarginals(Marginals):
         The set's best responses: (n, k) theta and (n, k) indices to (n, k) entries.
     available : (dim,) bool array
     theta : (n, dim)
+    contains_zero : bool
+        Whether h of no coordinate is 0, and not minus infinity.
     """
 
     def __init__(
@@ -100,15 +102,20 @@ class ResolvedMarginals(Marginals):
         respond: Callable[[FloatArray, IntArray], FloatArray],
         available: BoolArray,
         theta: FloatArray,
+        contains_zero: bool = True,
     ) -> None:
         self._respond = respond
+        self._contains_zero = contains_zero
         self._available = available
         self._theta = theta
         self._picked = np.zeros((theta.shape[0], 0), dtype=np.intp)
 
     def _values(self, rows: IntArray, indices: IntArray) -> FloatArray:
         theta = np.where(indices < 0, 0.0, self._theta[rows[:, None], indices])
-        return np.asarray((theta * self._respond(theta, indices)).sum(axis=-1))
+        values = np.asarray((theta * self._respond(theta, indices)).sum(axis=-1))
+        if self._contains_zero:
+            return values
+        return np.where(np.isnan(values) | (indices < 0).all(axis=1), -np.inf, values)
 
     def keys(self) -> FloatArray:
         """Return h(G + v) - h(G), at least 0, for every available v outside G."""
@@ -119,14 +126,28 @@ class ResolvedMarginals(Marginals):
         keys = np.zeros(self._theta.shape)
         extended = np.concatenate([self._picked[rows], coordinates[:, None]], axis=1)
         values = self._values(rows, extended)
+        current = np.zeros(self._theta.shape[0])  # h of no coordinate is 0
         if self._picked.shape[1]:
-            everyone = np.arange(self._theta.shape[0])
-            gain = values - self._values(everyone, self._picked)[rows]
-        else:
-            gain = values  # h of no coordinate is 0
+            current = self._values(np.arange(self._theta.shape[0]), self._picked)
+        elif not self._contains_zero:
+            current[:] = -np.inf
+        if not self._contains_zero:
+            current = self._below(current, rows, values)
+            values = np.maximum(values, current[rows])  # no action: no gain
+        gain = values - current[rows]
         # h is monotone in S; what is left below rounding is a gain of zero.
         keys[rows, coordinates] = np.where(gain > 1e-12 * np.abs(values), gain, 0.0)
         return keys
+
+    def _below(self, current: FloatArray, rows: IntArray, values: FloatArray) -> FloatArray:
+        """Return what stands for no action yet: something below all values that are reached."""
+        finite = np.where(np.isfinite(values), values, np.inf)
+        least = np.full(current.size, np.inf)
+        np.minimum.at(least, rows, finite)
+        size = np.zeros(current.size)
+        np.maximum.at(size, rows, np.where(np.isfinite(values), np.abs(values), 0.0))
+        below = np.where(np.isfinite(least), least, 0.0) - size - 1e-300
+        return np.where(np.isneginf(current), below, current)
 
     def add(self, picks: IntArray) -> None:
         """Append the picks."""

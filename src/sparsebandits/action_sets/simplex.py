@@ -20,6 +20,7 @@ _LEAST_GAIN = 1e-12
 _TOLERANCE = 1e-9  # of the answer's rows and multipliers, where both are about 1
 _TIE = 1e-12  # ratios this close are equal: the larger pivot is the more accurate one
 _NOTHING = 1e-14  # an entry this small beside the largest is rounding
+_FEW = 3  # so many are faster one by one, to the same bits
 _ENTRIES = 2**17  # of the dictionaries worked on at once: they stay in the cache
 
 
@@ -54,10 +55,14 @@ def maximize_together(
     ([[0.0, 1.0]], [True])
     """
     n, width = objective.shape
+    x, proven = np.zeros((n, width)), np.zeros(n, dtype=np.bool_)
+    if n <= _FEW:
+        for row in range(n):
+            x[row], proven[row] = _maximize_alone(matrix, bounds, objective[row], indices[row])
+        return x, proven
     extended = np.pad(matrix, ((0, 0), (0, 1)))  # padding finds a column of zeros
     touches = extended.T != 0.0
     chunk = max(1, _ENTRIES // ((bounds.size + 1) * (width + 1)))
-    x, proven = np.zeros((n, width)), np.zeros(n, dtype=np.bool_)
     for first in range(0, n, chunk):
         part = slice(first, first + chunk)
         # Rows that are 0 on the support bind nothing: they come last, and mostly fall away.
@@ -69,6 +74,50 @@ def maximize_together(
         x[part], optimal = _vertices(columns, right, objective[part], tight)
         proven[part] = done & optimal
     return x, proven
+
+
+def _maximize_alone(
+    matrix: FloatArray, bounds: FloatArray, objective: FloatArray, indices: IntArray
+) -> tuple[FloatArray, bool]:
+    """Take the steps of `_Dictionaries` for one program: a third of the calls, the same numbers."""
+    width = objective.size
+    columns = matrix[:, indices]
+    columns[:, indices < 0] = 0.0
+    touched = columns.any(axis=1)
+    columns, right = columns[touched], bounds[touched]
+    table = np.empty((right.size + 1, width + 1))
+    table[:-1, :width], table[:-1, width] = columns, right
+    table[-1, :width], table[-1, width] = -objective, 0.0
+    costs, limits = table[-1, :width], table[:-1, width]
+    owner, is_slack = np.arange(right.size), np.ones(right.size, dtype=np.bool_)
+    tight = [-1] * width
+    done = False
+    for _ in range(10 * width + 20):
+        gains = [abs(c) if t < 0 else -c for c, t in zip(costs.tolist(), tight, strict=True)]
+        gain = max(gains)
+        if not gain > _LEAST_GAIN:
+            done = True
+            break
+        entering = gains.index(gain)
+        column = -table[:, entering] if costs[entering] > 0.0 else table[:, entering].copy()
+        stops = ((column[:-1] > _LEAST_PIVOT) & is_slack).nonzero()[0]
+        pivots = column[stops]
+        ratios = limits[stops] / pivots
+        least = ratios.min(initial=np.inf)
+        if least == np.inf:
+            break
+        leaving = stops[np.where(ratios <= least + _TIE, pivots, -np.inf).argmax()]
+        pivot = column[leaving]
+        row = table[leaving] / pivot
+        table -= column[:, None] * row
+        table[:, entering] = -column / pivot
+        row[entering] = 1.0 / pivot
+        table[leaving] = row
+        np.maximum(limits, 0.0, out=limits)
+        is_slack[leaving] = tight[entering] >= 0
+        tight[entering], owner[leaving] = int(owner[leaving]), tight[entering]
+    x, optimal = _vertices(columns[None], right[None], objective[None], np.array([tight]))
+    return x[0], done and bool(optimal[0])
 
 
 class _Dictionaries:
@@ -147,9 +196,11 @@ def _vertices(
     idle = tight < 0
     identity = np.eye(tight.shape[1])
     block, right = columns[lanes, tight], bounds[lanes, tight]
-    block[idle], right[idle] = identity[np.nonzero(idle)[1]], 0.0  # x_j = 0
+    if idle.any():
+        block[idle], right[idle] = identity[np.nonzero(idle)[1]], 0.0  # x_j = 0
     proven: BoolArray = np.linalg.det(block) != 0.0
-    block[~proven] = identity
+    if not proven.all():
+        block[~proven] = identity
     x: FloatArray = np.asarray(np.linalg.solve(block, right[:, :, None])[:, :, 0], dtype=np.float64)
     largest = np.abs(x).max(axis=1, initial=0.0)[:, None]
     x[np.abs(x) <= _NOTHING * largest] = 0.0

@@ -5,6 +5,7 @@ is factored anew, so that no inverse can drift.
 """
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from sparsebandits.validation import BoolArray, FloatArray
 
@@ -71,6 +72,27 @@ def inverse_root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     pivots = np.asarray(np.diagonal(lower, axis1=1, axis2=2).min(axis=1))
     lower[pivots == 0] = np.eye(gram.shape[-1])
     return np.swapaxes(np.linalg.inv(lower), 1, 2) / lengths[:, :, None], pivots
+
+
+def inverse(gram: FloatArray) -> tuple[FloatArray, float]:
+    """Return V^-1 of one V, (dim, dim), symmetric to the bit, and the smallest pivot behind it.
+
+    The pivot is as in `inverse_root`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> inverse(np.array([[4.0, 0.0], [0.0, 16.0]]))[0]
+    array([[0.25  , 0.    ],
+           [0.    , 0.0625]])
+    """
+    scaled, lengths = unit_diagonal(gram[None])
+    factor, failed = dpotrf(scaled[0], lower=True)
+    if failed:
+        return np.zeros_like(gram), 0.0
+    lower = np.tril(dpotri(factor, lower=True)[0])
+    whole = lower + np.tril(lower, -1).T
+    return whole / np.multiply.outer(lengths[0], lengths[0]), float(np.diagonal(factor).min())
 
 
 def _cholesky(matrices: FloatArray) -> FloatArray:

@@ -13,13 +13,17 @@ from sparsebandits.oracles.submodularity import (
     certified_ratio,
     submodularity_ratio,
 )
+from sparsebandits.oracles.supports import Limit, Supports, as_limit
 
 __all__ = [
     "ORACLES",
     "BatchSolution",
+    "Limit",
     "Solution",
     "SparseOracle",
+    "Supports",
     "approximation_ratio",
+    "as_limit",
     "certified_ratio",
     "choose_supports",
     "sparse_argmax",

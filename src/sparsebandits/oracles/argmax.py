@@ -9,7 +9,9 @@ from sparsebandits.action_sets.scaling import unit_rows
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.oracles.exact import is_cheap, solve_exact
 from sparsebandits.oracles.greedy import greedy_picks, minimum_gaps, solve_greedy
+from sparsebandits.oracles.ruled import ruled_supports, solve_ruled
 from sparsebandits.oracles.solution import BatchSolution, Solution, ascending, join
+from sparsebandits.oracles.supports import Limit, Supports, as_limit
 from sparsebandits.oracles.swap import solve_swap
 from sparsebandits.oracles.top_h import solve_top_h, top_h_supports
 from sparsebandits.validation import (
@@ -18,7 +20,6 @@ from sparsebandits.validation import (
     as_choice,
     as_floats,
     as_number,
-    as_sparsity,
     as_theta,
     describe,
 )
@@ -33,7 +34,7 @@ _BLOCK = 2**14
 def sparse_argmax(
     action_set: ActionSet,
     theta: Any,
-    sparsity: int,
+    sparsity: int | Supports,
     method: str = "auto",
     *,
     time_limit: float | None = None,
@@ -45,12 +46,13 @@ def sparse_argmax(
     ----------
     action_set : ActionSet
     theta : array of shape (dim,)
-    sparsity : int
-        H, in 1..dim.
+    sparsity : int or Supports
+        H, in 1..dim; or rules for what may be on.
     method : {"auto", "top-h", "greedy", "swap", "exact"}
         "auto" is top-h where sorting is exact; otherwise exact where that is cheap: on a finite
         set, on a budget (proven within 20,000 nodes, else ``is_exact`` is false), on a polytope
-        with at most 5,000 supports, on another set with at most 20,000; otherwise swap.
+        with at most 5,000 supports or without 0 or with least doses, on another set with at most
+        20,000; otherwise swap.
     time_limit : float, optional
         Seconds after which "exact" stops with the best found, an upper bound and
         ``is_exact=False``.
@@ -81,7 +83,7 @@ def sparse_argmax(
 def sparse_argmax_batch(
     action_set: ActionSet,
     theta: Any,
-    sparsity: int,
+    sparsity: int | Supports,
     method: str = "auto",
     *,
     time_limit: float | None = None,
@@ -102,19 +104,19 @@ def sparse_argmax_batch(
             f"got {describe(action_set)}."
         )
     parameters = as_theta(theta, action_set.dim)
-    sparsity = as_sparsity(sparsity, action_set.dim)
+    limit = as_limit(sparsity, action_set)
     if time_limit is not None:
         time_limit = as_number("time_limit", time_limit, positive=True)
     rows = parameters.reshape(-1, action_set.dim)
     parts = [
-        _dispatch(action_set, block, sparsity, method, time_limit, runner_up)
+        _dispatch(action_set, block, limit, method, time_limit, runner_up)
         for block in _blocks(rows)
     ]
     return join(parts).reshape(parameters.shape[:-1])
 
 
 def choose_supports(
-    action_set: ActionSet, theta: FloatArray, sparsity: int, oracle: str
+    action_set: ActionSet, theta: FloatArray, sparsity: Limit, oracle: str
 ) -> tuple[IntArray, FloatArray]:
     """Return what the gap test needs and no more: the supports and their gaps, unchecked.
 
@@ -132,14 +134,32 @@ def choose_supports(
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
+def best_actions(
+    action_set: ActionSet, theta: FloatArray, sparsity: Limit, oracle: str
+) -> FloatArray:
+    """Return what a policy plays and no more: the action for every theta, (n, dim), unchecked."""
+    sorts = oracle == "top-h" or (oracle == "auto" and action_set.sorting is not None)
+    if sorts and isinstance(sparsity, int):
+        supports, _ = top_h_supports(action_set, theta, sparsity)
+        return action_set.respond_on(theta, supports)[0]
+    parts = [
+        _dispatch(action_set, block, sparsity, oracle, None, False) for block in _blocks(theta)
+    ]
+    return join(parts).actions
+
+
 def _blocks(rows: FloatArray) -> list[FloatArray]:
     size = max(1, _BLOCK // rows.shape[1])
     return [rows[first : first + size] for first in range(0, max(rows.shape[0], 1), size)]
 
 
 def _supports(
-    action_set: ActionSet, rows: FloatArray, sparsity: int, oracle: str
+    action_set: ActionSet, rows: FloatArray, sparsity: Limit, oracle: str
 ) -> tuple[IntArray, FloatArray]:
+    if isinstance(sparsity, Supports):
+        unit, scales = unit_rows(rows)
+        ruled = ruled_supports(action_set, unit, sparsity, oracle)
+        return ruled.supports, ruled.gaps * scales[:, 0]
     if oracle == "top-h":
         return top_h_supports(action_set, rows, sparsity)
     if oracle == "greedy":
@@ -153,12 +173,18 @@ def _supports(
 def _dispatch(
     action_set: ActionSet,
     rows: FloatArray,
-    sparsity: int,
+    sparsity: Limit,
     oracle: str,
     time_limit: float | None,
     runner_up: bool,
 ) -> BatchSolution:
     chosen = as_choice("method", oracle, ORACLES)
+    if isinstance(sparsity, Supports):
+        unit, scales = unit_rows(rows)
+        ruled = solve_ruled(
+            action_set, unit, sparsity, chosen, time_limit=time_limit, runner_up=runner_up
+        )
+        return ruled.scaled(scales)
     if chosen == "auto":
         if action_set.sorting is not None:
             chosen = "top-h"

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Inequalities, Points, QuadraticForm, Spending
+from sparsebandits.action_sets.choices import Choice
+from sparsebandits.action_sets.knapsack import Purse, best_spend
+from sparsebandits.action_sets.mixed_integer import sparse_mixed_integer
 from sparsebandits.errors import CompositionError
-from sparsebandits.oracles.knapsack import best_spend
-from sparsebandits.oracles.mixed_integer import sparse_mixed_integer
 from sparsebandits.oracles.solution import BatchSolution, BestSupport
 from sparsebandits.oracles.subset_table import best_subsets, tabulate
 from sparsebandits.oracles.swap import solve_swap
@@ -57,7 +58,8 @@ def solve_exact(
     supports = np.full((theta.shape[0], sparsity), -1, dtype=np.intp)
     for row, proof in enumerate(best):
         supports[row, : len(proof.support)] = proof.support
-    actions, values = action_set.respond_on(theta, supports)
+    # What was found is on: with its least doses, where there are any.
+    actions, values = action_set.respond_on(theta, supports, all_on=True)
     proven = np.array([proof.proven for proof in best], dtype=np.bool_)
     bounds = np.array([proof.upper_bound for proof in best])
     gaps = np.maximum(values - np.array([proof.runner_up for proof in best]), 0.0)
@@ -82,8 +84,9 @@ def is_cheap(action_set: ActionSet, sparsity: int) -> bool:
     match action_set.form:
         case Points() | Spending():
             return True
-        case Inequalities():
-            return math.comb(usable, size) <= ENUMERABLE_PROGRAMS
+        case Inequalities() as form:
+            # Where a support may have no action, there is nothing to climb from.
+            return not form.is_plain or math.comb(usable, size) <= ENUMERABLE_PROGRAMS
         case _:
             return math.comb(usable, size) <= ENUMERABLE_SUPPORTS
 
@@ -107,7 +110,7 @@ def _prove(
         case Points() as form:
             return [_scan(form.sparse(sparsity), row) for row in theta]
         case Inequalities() as form:
-            if count > ENUMERABLE_PROGRAMS:
+            if count > ENUMERABLE_PROGRAMS or not form.is_plain:
                 return [
                     _mixed_integer(action_set, form, row, sparsity, time_limit, runner_up)
                     for row in theta
@@ -213,16 +216,19 @@ def _mixed_integer(
     time_limit: float | None,
     runner_up: bool,
 ) -> BestSupport:
-    return sparse_mixed_integer(
+    found = sparse_mixed_integer(
         form.program,
         theta,
-        sparsity,
+        Choice(theta.size, sparsity),
         *form.coordinate_bounds,
         available=action_set.available,
         time_limit=time_limit,
-        incumbent=solve_swap(action_set, theta[None, :], sparsity).actions[0],
+        incumbent=solve_swap(action_set, theta[None, :], sparsity).actions[0]
+        if form.is_plain
+        else None,
         runner_up=runner_up,
     )
+    return BestSupport(found.support, found.upper_bound, found.proven, found.runner_up)
 
 
 def _spending(
@@ -230,20 +236,30 @@ def _spending(
 ) -> list[BestSupport]:
     # Half of the time is for the runners-up.
     seconds = math.inf if time_limit is None else theta.shape[0] * time_limit / (1 + runner_up)
-    best = best_spend(theta, form.upper, form.total, sparsity, seconds=seconds)
+    choice = Choice(theta.shape[1], sparsity)
+    best = best_spend(theta, _purse(form, theta), choice, seconds=seconds)
     runners = np.full(theta.shape[0], math.nan)
     if runner_up:
         # A support that does not contain the best one lacks one of its coordinates.
-        rows, lacking = np.nonzero(best.supports & best.proven[:, None])
-        others = theta[rows]
-        others[np.arange(rows.size), lacking] = 0.0
-        second = best_spend(others, form.upper, form.total, sparsity, seconds=seconds)
+        rows, lacking = np.nonzero(best.on & best.proven[:, None])
+        purse = _purse(form, theta[rows])
+        upper = purse.upper.copy()
+        upper[np.arange(rows.size), lacking] = 0.0
+        purse = replace(purse, upper=upper)
+        second = best_spend(theta[rows], purse, choice, seconds=seconds)
         runners[best.proven] = -math.inf
         np.maximum.at(runners, rows, second.bounds)
         runners[rows[~second.proven]] = math.nan
-    supports = [tuple(np.flatnonzero(support).tolist()) for support in best.supports]
+    supports = [tuple(np.flatnonzero(support).tolist()) for support in best.on]
     columns = (supports, best.bounds.tolist(), best.proven.tolist(), runners.tolist())
     return [BestSupport(*row) for row in zip(*columns, strict=True)]
+
+
+def _purse(form: Spending, theta: FloatArray) -> Purse:
+    """Return the same bounds for every row of theta."""
+    upper = np.broadcast_to(form.upper, theta.shape)
+    doses = None if form.doses is None else np.broadcast_to(form.doses, theta.shape)
+    return Purse(form.total, upper, doses, form.spend_all)
 
 
 def _scan(points: FloatArray, theta: FloatArray) -> BestSupport:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Marginals
+from sparsebandits.errors import CompositionError
 from sparsebandits.oracles.solution import BatchSolution, ascending
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
@@ -12,7 +13,8 @@ def solve_greedy(action_set: ActionSet, theta: FloatArray, sparsity: int) -> Bat
 
     The lowest index wins a tie. A pick that gains nothing changes nothing: the support stops
     growing there, and the gap is taken over the picks that gain. The value is within
-    1 - exp(-gamma) of the best (`lemma:approximation ratio expression`).
+    1 - exp(-gamma) of the best (`lemma:approximation ratio expression`); where 0 is not in the set,
+    or least doses leave gaps in it, no such gamma is known, and the exact oracle is the one to ask.
 
     Parameters
     ----------
@@ -26,6 +28,7 @@ def greedy_picks(
     action_set: ActionSet, theta: FloatArray, sparsity: int
 ) -> tuple[IntArray, FloatArray]:
     """Run lines 5-13: the picks in order, (n, H) padded with -1, and the step gaps delta_k."""
+    refuse_no_start(action_set)
     n = theta.shape[0]
     marginals = action_set.marginals(theta)
     usable = int(np.count_nonzero(action_set.available))
@@ -45,6 +48,16 @@ def greedy_picks(
     if steps == usable:
         step_gaps[:, steps - 1] = np.inf  # the last coordinate has no rival
     return picks, step_gaps
+
+
+def refuse_no_start(action_set: ActionSet) -> None:
+    """Refuse a set on which no coordinate has an action of its own to begin with."""
+    if action_set.contains_zero or np.any(action_set.axis_reach()):
+        return
+    raise CompositionError(
+        f"greedy has no start on {action_set!r}: 0 is not in it, and no action uses a single "
+        "coordinate. Use method='exact', which looks at supports as a whole."
+    )
 
 
 def _pick_all(marginals: Marginals, picks: IntArray, best: FloatArray, second: FloatArray) -> None:
@@ -118,5 +131,5 @@ def certify(
     if action_set.sorting is not None:
         return values, np.ones(values.shape, dtype=np.bool_)
     dense = action_set.unconstrained_values(theta)
-    attained = dense <= values * (1 + 1e-12)
+    attained = dense <= values + 1e-12 * np.abs(values)
     return np.where(attained, values, dense), attained

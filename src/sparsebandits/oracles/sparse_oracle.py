@@ -6,9 +6,9 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.oracles.argmax import (
     ORACLES,
+    best_actions,
     choose_supports,
     sparse_argmax,
-    sparse_argmax_batch,
 )
 from sparsebandits.oracles.solution import Solution
 from sparsebandits.validation import FloatArray, IntArray, as_choice
@@ -51,7 +51,7 @@ class SparseOracle:
 
     def actions(self, theta: FloatArray, current: ActionSet) -> FloatArray:
         """Return the best action on the current set for every row of theta, (n, dim)."""
-        return sparse_argmax_batch(current, theta, self.sparsity, self.method).actions
+        return best_actions(current, theta, self.sparsity, self.method)
 
     def solve(self, theta: FloatArray, current: ActionSet) -> Solution:
         """Return the best action for one theta, (dim,), with all that is known about it."""

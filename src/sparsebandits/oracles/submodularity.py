@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.errors import InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.oracles.argmax import sparse_argmax
 from sparsebandits.oracles.solution import padded
 from sparsebandits.validation import FloatArray, as_number, as_sparsity, as_theta
@@ -28,6 +28,11 @@ def submodularity_ratio(action_set: ActionSet, theta: Any) -> float:
     >>> sb.submodularity_ratio(sb.Box([0, 0, 0], [1, 1, 1]), [0.3, -1.0, 2.0])
     1.0
     """
+    if not action_set.contains_zero:
+        raise CompositionError(
+            f"gamma is defined by the gains of h over 0, and {action_set!r} does not contain 0. "
+            "Use method='exact', which needs no gamma."
+        )
     parameter = as_theta(theta, action_set.dim)
     if parameter.ndim != 1:
         raise InvalidValueError(f"theta must have shape (dim,), got shape {parameter.shape}.")
@@ -87,9 +92,12 @@ def certified_ratio(
     """Return greedy's value over the optimum on this very instance, or a lower bound on it.
 
     The optimum is the exact oracle's upper bound, which is the optimum itself unless `time_limit`
-    stops the proof. 1 where nothing can be earned.
+    stops the proof. 1 where nothing can be earned; 0 where the optimum itself is a loss, as it may
+    be where 0 is not in the set, and greedy loses more.
     """
     as_sparsity(sparsity, action_set.dim)
     reached = sparse_argmax(action_set, theta, sparsity, "greedy").value
     best = sparse_argmax(action_set, theta, sparsity, "exact", time_limit=time_limit).upper_bound
-    return min(reached / best, 1.0) if best > 0 else 1.0
+    if best > 0:
+        return min(reached / best, 1.0)
+    return 1.0 if reached >= best else 0.0

@@ -90,7 +90,7 @@ def best_subset(
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
     if is_enumerated(theta.size, sparsity):
         return enumerate_subsets(matrix, theta, sparsity, runner_up=runner_up)
-    scaled, target, unit = _rescale(matrix, theta)
+    scaled, target, unit = rescale(matrix, theta)
     if unit == 0.0:
         value = 0.0 if runner_up else math.nan
         return BestSubset(tuple(range(sparsity)), 0.0, 0.0, True, 0, value)
@@ -108,7 +108,7 @@ def enumerate_subsets(
     matrix: FloatArray, theta: FloatArray, sparsity: int, *, runner_up: bool = False
 ) -> BestSubset:
     """Try every support of `sparsity` coordinates; parameters as in `best_subset`."""
-    scaled, target, unit = _rescale(matrix, theta)
+    scaled, target, unit = rescale(matrix, theta)
     incumbents = _Incumbents(scaled, target, sparsity, runner_up)
     rows, gains = best_completions(scaled[None], target[None], np.zeros(1), sparsity)
     incumbents.offer(rows[gains > -np.inf, 1:])
@@ -126,7 +126,7 @@ def scale_matrix(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scale[:, None] * matrix * scale, scale
 
 
-def _rescale(matrix: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def rescale(matrix: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Scale to unit diagonal and largest abs(theta) one, with the factor that restores g."""
     scaled, scale = scale_matrix(matrix)
     target = theta * scale

@@ -31,7 +31,7 @@ def solve_swap(action_set: ActionSet, theta: FloatArray, sparsity: int) -> Batch
     values = answer.values.copy()
     while open_rows.size:
         better, reached = _best_exchange(action_set, theta[open_rows], supports[open_rows])
-        gained = reached > values[open_rows] * (1 + _LEAST_GAIN)
+        gained = reached > values[open_rows] + _LEAST_GAIN * np.abs(values[open_rows])
         open_rows = open_rows[gained]
         supports[open_rows] = better[gained]
         values[open_rows] = reached[gained]

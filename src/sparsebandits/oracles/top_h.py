@@ -46,7 +46,9 @@ def top_h_supports(
             f"top-h needs a set on which sorting is exact (an lp ball, a box, a diagonal "
             f"ellipsoid); {action_set!r} is not one. Use method='greedy', 'swap' or 'exact'."
         )
-    usable = int(np.count_nonzero(action_set.available))
+    usable = action_set.dim
+    if not action_set.is_unrestricted:
+        usable = int(np.count_nonzero(action_set.available))
     # On the l1 ball (q = inf) only the largest score counts.
     count = 1 if np.isinf(sorting.exponent) else min(sparsity, usable)
     supports, gaps = _largest(sorting.scores(theta), count)
@@ -92,23 +94,26 @@ def _contenders(scores: FloatArray, count: int) -> IntArray:
 def _among(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
     """Find the `count` largest positive scores by a partition."""
     n, dim = scores.shape
-    lanes = np.arange(n)[:, None]
-    following = np.full(n, -np.inf)
+    first = (np.arange(n) * dim)[:, None]
+    following: FloatArray | float = -np.inf
     if count < dim:
-        order = np.argpartition(scores, dim - count - 1, axis=1)
-        following = scores[lanes[:, 0], order[:, dim - count - 1]]
+        order = scores.argpartition(dim - count - 1, axis=1)
+        following = scores.take(order[:, dim - count - 1] + first[:, 0])
         picks = order[:, dim - count :]
     else:
-        picks = np.repeat(np.arange(dim)[None, :], n, axis=0)
-    chosen = scores[lanes, picks]
+        picks = np.arange(dim) + np.zeros((n, 1), dtype=np.intp)
+    chosen = scores.take(picks + first)
     last = chosen.min(axis=1)
-    for row in np.flatnonzero((last == following) & (last > 0)):
-        picks[row] = _lowest_of_equals(scores[row], last[row], count)
+    tied = (last == following) & (last > 0)
+    if tied.any():
+        for row in np.flatnonzero(tied):
+            picks[row] = _lowest_of_equals(scores[row], last[row], count)
+    if last.min() > 0:
+        return np.sort(picks, axis=1), np.asarray(last - np.maximum(following, 0.0))
     few = np.flatnonzero(last <= 0)
-    if few.size:
-        picks[few] = np.where(chosen[few] > 0, picks[few], -1)
-        smallest = np.where(chosen[few] > 0, chosen[few], np.inf).min(axis=1)
-        last[few] = np.where(np.isinf(smallest), 0.0, smallest)
+    picks[few] = np.where(chosen[few] > 0, picks[few], -1)
+    smallest = np.where(chosen[few] > 0, chosen[few], np.inf).min(axis=1)
+    last[few] = np.where(np.isinf(smallest), 0.0, smallest)
     return ascending(picks), np.asarray(last - np.maximum(following, 0.0))
 
 

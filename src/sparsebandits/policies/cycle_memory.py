@@ -8,7 +8,8 @@ import numpy as np
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import ArmLanes, GramLanes
 from sparsebandits.policies.cycle import Cycle
-from sparsebandits.policies.rule import EXPLOIT, Rule, check_sums
+from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.rule import Rule, check_sums
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
 
 _PLAN = ("plan", "planned", "locked", "support", "tested", "information")

@@ -15,7 +15,8 @@ from sparsebandits.exploration.diagonal import longest_ends
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_memory import PLACE, CycleMemory
-from sparsebandits.policies.rule import EXPLOIT, PerSet
+from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.rule import PerSet
 from sparsebandits.policies.schedules import lengths
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 

@@ -1,12 +1,14 @@
 """Policies and learners: how to act, frozen; and a policy at work, by ask and tell."""
 
 import copy
+import json
 import math
 import threading
+import zlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
@@ -15,11 +17,14 @@ from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate
-from sparsebandits.policies.rule import EXPLOIT, Rule
-from sparsebandits.policies.saved_state import Played, read_body, read_decisions, sealed
+from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.saved_state import read_body, read_decisions, read_told, sealed
+from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import (
     LARGEST_REWARD,
     FloatArray,
+    IntArray,
     Support,
     as_array,
     as_integer,
@@ -29,9 +34,13 @@ from sparsebandits.validation import (
     as_theta,
     brief_repr,
     describe,
+    read_only,
 )
 
 _SHORTEST = 1.0 / LARGEST_REWARD
+
+REMEMBERED = 100
+"""How many told rewards are kept, to be corrected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +51,9 @@ class Decision:
     ----------
     id : int
         Unique within the learner, ascending.
-    action : (dim,) array
-        Read-only.
+    indices, values : arrays
+        The non-zeros of the action, ascending by index. Read-only.
+    dim : int
     phase : str
         "explore" or "exploit".
     cycle : int
@@ -53,9 +63,34 @@ class Decision:
     __repr__ = brief_repr
 
     id: int
-    action: FloatArray
+    indices: IntArray
+    values: FloatArray
+    dim: int
     phase: str
     cycle: int
+    names: tuple[str, ...] | None = None
+
+    @property
+    def named(self) -> dict[str, float]:
+        """The non-zeros of the action by the names of their coordinates, or their numbers as text.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> mix = sb.Box([0, 0], [1, 2], names=["tv", "radio"])
+        >>> learner = sb.SparseThompson(action_set=mix, sparsity=1).start(seed=0)
+        >>> learner.ask(available=["radio"]).named
+        {'radio': 2.0}
+        """
+        labels = [str(i) if self.names is None else self.names[i] for i in self.indices.tolist()]
+        return dict(zip(labels, self.values.tolist(), strict=True))
+
+    @property
+    def action(self) -> FloatArray:
+        """x, (dim,), read-only; made when it is asked for."""
+        action = np.zeros(self.dim)
+        action[self.indices] = self.values
+        return read_only(action)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -191,6 +226,7 @@ class Learner:
             ) from None
         self._next_id = 1
         self._open: dict[int, Played] = {}
+        self._told: dict[int, tuple[Played, float]] = {}
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -208,8 +244,35 @@ class Learner:
 
     # ------------------------------------------------------------------ ask and tell
 
-    def ask(self, available: Support = None, action_set: ActionSet | None = None) -> Decision:
-        """Return the next action.
+    @overload
+    def ask(
+        self,
+        available: Support = ...,
+        action_set: ActionSet | None = ...,
+        *,
+        context: Any = ...,
+        count: None = ...,
+    ) -> Decision: ...
+
+    @overload
+    def ask(
+        self,
+        available: Support = ...,
+        action_set: ActionSet | None = ...,
+        *,
+        context: Any = ...,
+        count: int,
+    ) -> list[Decision]: ...
+
+    def ask(
+        self,
+        available: Support = None,
+        action_set: ActionSet | None = None,
+        *,
+        context: Any = None,
+        count: int | None = None,
+    ) -> Decision | list[Decision]:
+        """Return the next action, or several that are to be tried at the same time.
 
         Parameters
         ----------
@@ -217,25 +280,64 @@ class Learner:
             Items that may be used now.
         action_set : ActionSet, optional
             X_t; the policy's own set if left out.
+        context : (z,) array, optional
+            What is seen before deciding, where the policy has a context.
+        count : int, optional
+            How many; then a list is returned. Each counts the others as played, their rewards not
+            being known.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(20), sparsity=5).start(seed=0)
+        >>> [decision.id for decision in learner.ask(count=3)]
+        [1, 2, 3]
         """
         current = self.policy.action_set if action_set is None else action_set
         if action_set is not None:
             self.policy.check_set(action_set)
         if available is not None:
             current = current.restrict(available)
+        seen = self._as_context(context)
+        number = None if count is None else as_integer("count", count, minimum=1)
         with self._lock:
             generator = self._rng.bit_generator.state
             try:
-                action = self._rule.choose(current)[0].copy()
+                if number is not None:
+                    plays = self._rule.play_many(current, number, seen)
+                    return [self._decision(played) for played in plays]
+                return self._decision(self._rule.play(current, seen))
             except BaseException:
                 self._rng.bit_generator.state = generator
                 raise
-            action.setflags(write=False)
-            number, pull = self._next_id, int(self._rule.pulls[0])
-            self._open[number] = Played.of(action, pull)
-            self._next_id += 1
-            phase = "exploit" if pull == EXPLOIT else "explore"
-            return Decision(number, action, phase, self._rule.cycle_of(0) or number)
+
+    def _decision(self, played: Played) -> Decision:
+        """Open a decision for what is played."""
+        number = self._next_id
+        self._open[number] = played
+        self._next_id += 1
+        return Decision(
+            number,
+            played.indices,
+            played.values,
+            self._rule.dim,
+            "exploit" if played.pull == EXPLOIT else "explore",
+            self._rule.cycle_of(0) or number,
+            self.policy.action_set.names,
+        )
+
+    def _as_context(self, context: Any) -> FloatArray | None:
+        size = getattr(self.policy, "context", 0)
+        if context is None and not size:
+            return None
+        seen = None if context is None else as_array("context", context, ndim=1)
+        if seen is None or seen.size != size:
+            raise InvalidValueError(
+                f"{type(self.policy).__name__} decides by a context of {size} numbers (its keyword "
+                f"context), got {describe(context)}."
+            )
+        _refuse_too_large("context", seen)
+        return read_only(seen)
 
     @property
     def open_decisions(self) -> tuple[int, ...]:
@@ -251,18 +353,78 @@ class Learner:
         """
         with self._lock:
             number = self._open_id(decision)
+            self._take(number, self._earned(number, reward))
+
+    def tell_many(self, decisions: Sequence[Decision | int], rewards: Sequence[float]) -> None:
+        """Tell the rewards of several open decisions, in this order: all of them, or none.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+        >>> learner.tell_many(learner.ask(count=2), [0.5, -0.1])
+        >>> learner.open_decisions
+        ()
+        """
+        with self._lock:
+            numbers = [self._open_id(decision) for decision in decisions]
+            if len(numbers) != len(rewards) or len(set(numbers)) < len(numbers):
+                raise InvalidValueError(
+                    f"tell_many needs distinct decisions and one reward for each, got "
+                    f"{describe(numbers)} and {len(rewards)} rewards."
+                )
+            told = [self._earned(*pair) for pair in zip(numbers, rewards, strict=True)]
+            for number, reward in zip(numbers, told, strict=True):
+                self._take(number, reward)
+
+    def _earned(self, number: int, reward: Any) -> float:
+        """Return the reward as a float that can be learned from."""
+        value = _as_float(reward)
+        if not math.isfinite(value):
+            raise InvalidValueError(
+                f"reward must be finite, got {value}; drop the decision with forget({number}) "
+                "if its reward is lost."
+            )
+        _refuse_too_large("actions", self._open[number].values)
+        return as_reward(value)
+
+    def _take(self, number: int, reward: float) -> None:
+        played = self._open[number]
+        self._rule.take(played, reward, self._next_id - 1 - number)
+        del self._open[number]
+        self._told[number] = (played, reward)
+        if len(self._told) > REMEMBERED:
+            del self._told[next(iter(self._told))]
+
+    def correct(self, decision: Decision | int, reward: float) -> None:
+        """Replace the reward that was told of a decision by another.
+
+        What is known is then as if the right one had been told; decisions made meanwhile stay what
+        they are. The rewards of the last 100 told decisions can be replaced, by policies that learn
+        by a regression of all rewards.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+        >>> decision = learner.ask()
+        >>> learner.tell(decision, 700.0)
+        >>> learner.correct(decision, 0.7)
+        """
+        with self._lock:
+            number = decision.id if isinstance(decision, Decision) else decision
+            if isinstance(number, bool) or number not in self._told:
+                raise InvalidValueError(
+                    f"Only the last {REMEMBERED} rewards told can be corrected, and decision "
+                    f"{describe(number)} is none of them."
+                )
             value = _as_float(reward)
             if not math.isfinite(value):
-                raise InvalidValueError(
-                    f"reward must be finite, got {value}; drop the decision with forget({number}) "
-                    "if its reward is lost."
-                )
-            played = self._open[number]
-            earned = np.array([as_reward(value)])
-            _refuse_too_large("actions", played.values)
-            action = played.action(self._rule.dim)
-            self._rule.learn(action[None], earned, np.array([played.pull]))
-            del self._open[number]
+                raise InvalidValueError(f"reward must be finite, got {value}.")
+            played, old = self._told[number]
+            new = as_reward(value)
+            self._rule.correct(played, old, new, self._next_id - 1 - number)
+            self._told[number] = (played, new)
 
     def forget(self, decision: Decision | int) -> None:
         """Close a decision whose reward will never come."""
@@ -334,6 +496,30 @@ class Learner:
         with self._lock:
             return self._rule.certificate(steps, as_integer("draws", draws, minimum=1))
 
+    def summary(self, draws: int = 200) -> Summary:
+        """Return a table of the coordinates: name, estimate, interval, and how likely each is used.
+
+        The last is the share of draws from the posterior whose best action uses the coordinate; the
+        draws are those of `certificate`.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> mix = sb.Box([0, 0, 0], [1, 1, 1], names=["tv", "radio", "print"])
+        >>> learner = sb.SparseThompson(action_set=mix, sparsity=2).start(seed=0)
+        >>> for _ in range(40):
+        ...     decision = learner.ask()
+        ...     learner.tell(decision, 2.0 + decision.action @ [0.1, 0.9, -0.2])
+        >>> learner.summary()
+        40 rewards, noise 0.0212; baseline 2
+        coordinate  estimate      95% interval  in the best support
+        radio          0.895    0.863 to 0.926                 100%
+        tv             0.101   0.0592 to 0.142                 100%
+        print           -0.2  -0.246 to -0.153                   0%
+        """
+        with self._lock:
+            return self._rule.summary(as_integer("draws", draws, minimum=1))
+
     # ------------------------------------------------------------------ save and load
 
     def to_dict(self) -> dict[str, Any]:
@@ -343,9 +529,34 @@ class Learner:
                 **self._rule.state(),
                 "next_id": self._next_id,
                 "open": [[number, *played.to_list()] for number, played in self._open.items()],
+                "told_rewards": [
+                    [number, *played.to_list(), reward]
+                    for number, (played, reward) in self._told.items()
+                ],
                 "generator": copy.deepcopy(self._rng.bit_generator.state),
             }
         return sealed(self.policy.to_dict(), state)
+
+    def to_bytes(self) -> bytes:
+        """Return what `to_dict` does, compressed."""
+        return zlib.compress(json.dumps(self.to_dict()).encode(), level=1)
+
+    @staticmethod
+    def from_bytes(data: bytes) -> "Learner":
+        """Rebuild a learner from `to_bytes`.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(5), sparsity=2).start(seed=0)
+        >>> sb.Learner.from_bytes(learner.to_bytes())
+        Learner('sparse-thompson', 0 decisions, 0 open)
+        """
+        try:
+            text = zlib.decompress(data)
+        except (TypeError, zlib.error) as error:
+            raise InvalidValueError(f"These are not the bytes of a learner: {error}.") from None
+        return Learner.from_dict(json.loads(text))
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Learner":
@@ -356,13 +567,15 @@ class Learner:
         return learner
 
     def _restore(self, state: Any) -> None:
-        expected = {*self._rule.state(), "next_id", "open", "generator"}
+        expected = {*self._rule.state(), "next_id", "open", "told_rewards", "generator"}
         if not isinstance(state, Mapping) or set(state) != expected:
             raise InvalidValueError(
                 f"state must have the keys {', '.join(sorted(expected))}, got "
                 f"{describe(sorted(state) if isinstance(state, Mapping) else state)}."
             )
-        self._next_id, self._open = read_decisions(state, self.policy.action_set.dim)
+        dim = self.policy.action_set.dim
+        self._next_id, self._open = read_decisions(state, dim)
+        self._told = read_told(state, self._next_id, dim)
         try:
             self._rng.bit_generator.state = state["generator"]
             if not self._rng.bit_generator.state["state"]["inc"] % 2:
@@ -373,7 +586,7 @@ class Learner:
             ) from None
         self._rule.restore(dict(state), self._next_id - 1)
         for played in self._open.values():
-            self._rule.check_pull(played.action(self._rule.dim), played.pull)
+            self._rule.check_pull(played)
 
 
 def _only_lane(estimate: FloatArray | None) -> FloatArray | None:

@@ -13,6 +13,7 @@ Check = Callable[[str, Any], Any]
 
 positive: Check = partial(as_number, positive=True)
 count: Check = partial(as_integer, minimum=1)
+size: Check = partial(as_integer, minimum=0)
 
 
 def checked(check: Check, default: Any) -> Any:

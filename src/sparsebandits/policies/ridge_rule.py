@@ -9,9 +9,11 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.policies.certificate import PosteriorCertificate
+from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.rule import Rule
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.policies.summary import Summary
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _CONTRADICTION = 1e-6
 """How far a saved estimate may be from its own equations, relative to their size."""
@@ -31,25 +33,50 @@ def relative_prior(action_set: ActionSet, ridge: float) -> FloatArray:
 
 
 class RidgeRule(Rule):
-    """A rule whose lanes learn by ridge least squares on every reward."""
+    """A rule whose lanes learn by ridge least squares on every reward.
 
-    def __init__(self, policy: Policy, lanes: int, prior: FloatArray, sigma: float | str) -> None:
+    Parameters
+    ----------
+    policy : Policy
+    lanes : int
+    prior : (dim,) array
+        The precision of each coordinate before any reward, in units of that of one reward.
+    sigma : float or "estimate"
+    design : Design, optional
+        The columns of the regression; those of the coordinates alone unless given.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        lanes: int,
+        prior: FloatArray,
+        sigma: float | str,
+        design: Design | None = None,
+    ) -> None:
         super().__init__(policy.action_set, policy.sparse_oracle, lanes)
         self.policy, self.sigma = policy, sigma
-        self.posterior = RidgeLanes(lanes, prior)
+        self.design = Design(self.dim) if design is None else design
+        self.posterior = RidgeLanes(lanes, self.design.prior(prior))
 
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         # The whole arrays are faster than all of their rows.
-        self.posterior.add(actions, rewards, None if lanes is self.everyone else lanes)
+        columns = self.design.columns(actions)
+        self.posterior.add(columns, rewards, None if lanes is self.everyone else lanes)
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
-        self.posterior.add_many(actions, rewards)
+        self.posterior.add_many(self.design.columns(actions), rewards)
+
+    @property
+    def known(self) -> RidgeLanes:
+        """The regression with every reward told so far."""
+        return self.posterior
 
     @property
     def estimate(self) -> FloatArray:
         """theta_hat of each lane."""
-        return self.posterior.theta_hat
+        return self.design.thetas(self.known.theta_hat)
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return sigma in each lane: the given one, or its estimate, which is never 0.
@@ -59,7 +86,7 @@ class RidgeRule(Rule):
         to the same decisions.
         """
         if isinstance(self.sigma, str):
-            estimate = self.posterior.noise_scale(lanes)
+            estimate = self.known.noise_scale(lanes)
             return np.asarray(np.where(estimate > 0, estimate, 1.0))
         return np.full(self.posterior.counts[lanes].shape, float(self.sigma))
 
@@ -82,7 +109,13 @@ class RidgeRule(Rule):
     def _agrees(self) -> bool:
         """Whether theta_hat and R of the only lane solve the equations of its sums."""
         model, lane = self.posterior, 0
-        precision = model.gram[lane] + np.diag(model.prior)
+        if not model.counts[lane]:  # nothing but the prior, of which a column may be free
+            fresh = RidgeLanes(1, model.prior[lane])
+            return all(
+                (array == model.arrays()[name][lane]).all()
+                for name, array in fresh.arrays().items()
+            )
+        precision = model.gram[lane] + np.diag(model.prior[lane])
         root, theta, response = model.root[lane], model.theta_hat[lane], model.response[lane]
         lengths = np.sqrt(np.diagonal(precision))
         unit = precision / lengths / lengths[:, None]
@@ -90,7 +123,7 @@ class RidgeRule(Rule):
         off_theta = np.abs(unit @ (theta * lengths) - response / lengths)
         size = np.abs(unit) @ np.abs(theta * lengths) + np.abs(response / lengths)
         scaled = root * lengths[:, None]
-        off_root = np.abs(unit @ (scaled @ scaled.T) - np.eye(self.dim)).max()
+        off_root = np.abs(unit @ (scaled @ scaled.T) - np.eye(lengths.size)).max()
         spread = float(np.linalg.norm(scaled) ** 2)
         if not np.isfinite(spread + size.max()):
             return False
@@ -99,21 +132,55 @@ class RidgeRule(Rule):
 
     def certificate(self, horizon: int | None, draws: int) -> PosteriorCertificate:
         """Describe the posterior behind the next decision, by draws that depend on the data."""
-        certificate, model = super().certificate(horizon, draws), self.posterior
-        theta, sigma, count = model.theta_hat[0], certificate.sigma, int(model.counts[0])
+        certificate, model = super().certificate(horizon, draws), self.known
         assert isinstance(certificate, PosteriorCertificate)  # no gap test
-        probability = np.nan
-        # With fewer rewards than coordinates the draws would show the prior.
-        if count >= self.dim and sigma > 0:
-            normals = np.random.default_rng(count).standard_normal((draws, self.dim))
-            thetas = theta + sigma * (normals @ model.root[0].T)
-            actions = self.oracle.actions(np.concatenate([theta[None], thetas]), self.action_set)
-            probability = float(((actions[1:] != 0) == (actions[0] != 0)).all(axis=1).mean())
+        sigma, count = certificate.sigma, int(model.counts[0])
+        used = self._supports_drawn(model, sigma, draws)
+        probability = np.nan if used is None else float((used[1:] == used[0]).all(axis=1).mean())
         return replace(
             certificate,
             cycle=count + 1,
             replications=count,
-            deviation=sigma * model.deviations()[0],
+            deviation=sigma * self._deviations(model),
             probability=probability,
             draws=draws if np.isfinite(probability) else 0,
         )
+
+    def summary(self, draws: int) -> Summary:
+        """Return what is known of each coordinate in the only lane."""
+        model, sigma = self.known, float(self.noise_scale()[0])
+        used = self._supports_drawn(model, sigma, draws)
+        places = np.arange(self.dim)
+        return Summary(
+            indices=places,
+            names=self.names_of(places),
+            estimate=self.design.thetas(model.theta_hat[0]).copy(),
+            deviation=sigma * self._deviations(model),
+            inclusion=np.full(self.dim, np.nan) if used is None else used[1:].mean(axis=0),
+            rewards=round(float(model.counts[0])),
+            sigma=sigma if sigma > 0 else np.nan,
+            note=baseline_note(model.anchor[0] + model.theta_hat[0, 0]) if self.design.base else "",
+        )
+
+    def _supports_drawn(self, model: RidgeLanes, sigma: float, draws: int) -> BoolArray | None:
+        """Return what the best actions use for the estimate and for draws from the posterior.
+
+        (1 + draws, dim) for the only lane; None with fewer rewards than columns, when the draws
+        would show the prior.
+        """
+        theta, count = model.theta_hat[0], int(model.counts[0])
+        if count < self.design.size or not sigma > 0:
+            return None
+        normals = np.random.default_rng(count).standard_normal((draws, theta.size))
+        parameters = np.vstack([theta, theta + sigma * (normals @ model.root[0].T)])
+        actions = self.oracle.actions(self.design.thetas(parameters), self.action_set)
+        return np.asarray(actions != 0)
+
+    def _deviations(self, model: RidgeLanes) -> FloatArray:
+        """Return the deviations of the coordinates of the only lane for unit noise, (dim,)."""
+        return model.deviations()[0, self.design.base :: self.design.width]
+
+
+def baseline_note(baseline: float) -> str:
+    """Say what is earned without any action."""
+    return f"baseline {baseline:.3g}"

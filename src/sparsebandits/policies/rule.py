@@ -12,17 +12,22 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.errors import InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import GramLanes
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
+from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.saved_state import (
+    pack,
+    pack_symmetric,
+    unpack,
+    unpack_symmetric,
+)
+from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import LARGEST_REWARD, BoolArray, FloatArray, IntArray, describe
 
 Answer = TypeVar("Answer")
 Draw = Callable[[np.random.Generator, FloatArray], None]
-
-EXPLOIT = -1
-"""The pull of a choice that was made to earn."""
 
 
 def normals(rng: np.random.Generator, out: FloatArray) -> None:
@@ -92,6 +97,8 @@ class Rule(ABC):
     pulls : (lanes,) int array
         What the last choice of each lane was made for: `EXPLOIT` to earn, else to learn, by the
         number of the exploration where they are numbered, and by 0 where they are not.
+    contexts : (lanes, z) array or None
+        What is seen before the next choice; set from outside, where the policy asks for it.
     """
 
     commits: bool = False
@@ -116,6 +123,7 @@ class Rule(ABC):
         self.everyone = np.arange(lanes)
         self.explorations = 1
         self.pulls: IntArray = np.full(lanes, EXPLOIT)
+        self.contexts: FloatArray | None = None
 
     @property
     def exploring(self) -> BoolArray:
@@ -148,6 +156,8 @@ class Rule(ABC):
         rewards: FloatArray,
         pulls: IntArray,
         lanes: IntArray | None = None,
+        contexts: FloatArray | None = None,
+        ages: FloatArray | None = None,
     ) -> None:
         """Take in one reward of each lane, or of the given distinct `lanes`.
 
@@ -158,12 +168,46 @@ class Rule(ABC):
         pulls : (n,)
             What `pulls` was when the action was chosen.
         lanes : (n,), optional
+        contexts : (n, z), optional
+            What was seen then.
+        ages : (n,), optional
+            How many choices were made since; 0 if left out.
         """
+        self._circumstances = contexts, ages
         self._learn(actions, rewards, pulls, self.everyone if lanes is None else lanes)
 
     @abstractmethod
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         """Take in one reward of each of these distinct lanes; `self.everyone` are all."""
+
+    # A learner is the only lane. Where there are very many coordinates, what follows is all that
+    # it is asked, and a rule may answer it by the non-zeros alone.
+
+    def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
+        """Return the choice of the only lane."""
+        self.contexts = None if context is None else context[None]
+        action = self.choose(current)[0]
+        return Played.of(action, int(self.pulls[0]), context)
+
+    def play_many(
+        self, current: ActionSet, count: int, context: FloatArray | None = None
+    ) -> list[Played]:
+        """Return choices of the only lane that are to be tried at the same time."""
+        return [self.play(current, context) for _ in range(count)]
+
+    def take(self, played: Played, reward: float, age: int = 0) -> None:
+        """Take in the reward of a choice of the only lane, made `age` choices ago."""
+        context = None if played.context is None else played.context[None]
+        action = played.action(self.dim)[None]
+        pull, ages = np.array([played.pull]), np.array([float(age)])
+        self.learn(action, np.array([reward]), pull, None, context, ages)
+
+    def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
+        """Replace a reward of the only lane, told `age` choices after this one, by another."""
+        raise CompositionError(
+            f"{type(self).__name__} cannot take a reward back: it has decided by it for good. Tell "
+            "all rewards to a new learner, with the right one among them."
+        )
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards, (n,), of actions, (n, dim), in the only lane.
@@ -214,6 +258,26 @@ class Rule(ABC):
             best_support=None if best is None else best.support,
         )
 
+    def summary(self, draws: int) -> Summary:
+        """Return what is known of each coordinate in the only lane."""
+        theta = self.estimate
+        unknown = np.full(self.dim, np.nan)
+        certificate = self.certificate(None, 1)
+        return Summary(
+            indices=np.arange(self.dim),
+            names=self.names_of(np.arange(self.dim)),
+            estimate=unknown if theta is None else theta[0].copy(),
+            deviation=unknown,
+            inclusion=unknown,
+            rewards=certificate.replications,
+            sigma=certificate.sigma,
+        )
+
+    def names_of(self, indices: IntArray) -> tuple[str, ...]:
+        """Return the names of coordinates, or their numbers as text."""
+        names = self.action_set.names
+        return tuple(str(i) if names is None else names[i] for i in indices.tolist())
+
     # ------------------------------------------------------------------ one lane, saved
 
     def arrays(self) -> dict[str, Any]:
@@ -222,20 +286,24 @@ class Rule(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return the only lane, JSON-safe."""
-        return {name: array[0].tolist() for name, array in self.arrays().items()}
+        return {
+            name: _saved(name, array[0]) if array.ndim == 3 else array[0].tolist()
+            for name, array in self.arrays().items()
+        }
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
         for name, array in self.arrays().items():
             array[0] = self._read(name, state[name], array)
 
-    def check_pull(self, action: FloatArray, pull: int) -> None:
+    def check_pull(self, played: Played) -> None:
         """Refuse a saved open decision that this rule cannot have made."""
-        if np.count_nonzero(action) > self.oracle.sparsity:
+        if played.indices.size > self.oracle.sparsity:
             raise InvalidValueError(
                 f"state.open must hold actions with at most {self.oracle.sparsity} non-zeros, got "
-                f"{describe(action.tolist())}."
+                f"{describe(played.values.tolist())}."
             )
+        pull, action = played.pull, played.action(self.dim)
         if pull >= self.explorations:
             raise InvalidValueError(
                 f"state.open must name explorations in 0..{self.explorations - 1}, or {EXPLOIT} "
@@ -253,6 +321,13 @@ class Rule(ABC):
 
     def _read(self, name: str, given: Any, array: Any) -> Any:
         """Return what was saved of one array, checked."""
+        if isinstance(given, str) and array.ndim == 3:
+            symmetric = name in _SYMMETRIC
+            given = (
+                unpack_symmetric(name, given, array.shape[1])
+                if symmetric
+                else unpack(name, given, array.shape[1:])
+            )
         try:
             value = np.array(given)
             value = value.astype(np.float64) if value.dtype.kind in "biuf" else np.array(np.nan)
@@ -289,6 +364,13 @@ class InformedRule(Rule):
 
     def learn_items(self, actions: FloatArray, items: FloatArray) -> None:
         """Be told a noisy theta*_i of every coordinate i that was played, (lanes, dim)."""
+
+
+_SYMMETRIC = ("gram",)
+
+
+def _saved(name: str, matrix: FloatArray) -> str:
+    return pack_symmetric(matrix) if name in _SYMMETRIC else pack(matrix)
 
 
 def check_sums(sums: GramLanes) -> None:

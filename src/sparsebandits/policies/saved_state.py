@@ -1,25 +1,28 @@
 """A saved learner: a body with its digest, each field checked, and named where it is wrong."""
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.policies.rule import EXPLOIT
+from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.validation import (
     LARGEST_REWARD,
     FloatArray,
     IntArray,
     as_array,
     as_integer,
+    as_number,
+    as_reward,
     describe,
+    read_only,
 )
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 
 def sealed(policy: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,6 +51,40 @@ def read_body(data: Any) -> tuple[Any, Any]:
     return data["policy"], data["state"]
 
 
+def pack(array: Any) -> str:
+    """Return the numbers of an array as text, exactly and in little room."""
+    return base64.b64encode(np.ascontiguousarray(array, dtype="<f8").tobytes()).decode()
+
+
+def pack_symmetric(matrix: FloatArray) -> str:
+    """Return the upper triangle of a matrix that is symmetric to the bit."""
+    return pack(matrix[np.triu_indices(len(matrix))])
+
+
+def unpack(name: str, given: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return the array that `pack` was given, finite and of this shape."""
+    try:
+        numbers = np.frombuffer(base64.b64decode(given, validate=True), dtype="<f8")
+        array = numbers.astype(np.float64).reshape(shape)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if not np.isfinite(array).all():
+        raise InvalidValueError(
+            f"state.{name} must be {' x '.join(map(str, shape))} finite numbers, packed, got "
+            f"{describe(given)}."
+        )
+    return array
+
+
+def unpack_symmetric(name: str, given: Any, size: int) -> FloatArray:
+    """Return the matrix that `pack_symmetric` was given, (size, size)."""
+    matrix = np.zeros((size, size))
+    upper = np.triu_indices(size)
+    matrix[upper] = unpack(name, given, (upper[0].size,))
+    matrix.T[upper] = matrix[upper]
+    return matrix
+
+
 def _digest(body: Mapping[str, Any]) -> str:
     try:
         text = json.dumps(body, sort_keys=True, allow_nan=False)
@@ -57,38 +94,13 @@ def _digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What an open decision keeps: the non-zeros of its action, and its pull."""
-
-    indices: IntArray
-    values: FloatArray
-    pull: int
-
-    @classmethod
-    def of(cls, action: FloatArray, pull: int) -> "Played":
-        """Keep an action, (dim,)."""
-        indices = np.flatnonzero(action)
-        return cls(indices, action[indices], pull)
-
-    def action(self, dim: int) -> FloatArray:
-        """Return the action, (dim,)."""
-        action = np.zeros(dim)
-        action[self.indices] = self.values
-        return action
-
-    def to_list(self) -> list[Any]:
-        """Return indices, values and pull, JSON-safe."""
-        return [self.indices.tolist(), self.values.tolist(), self.pull]
-
-
 def read_decisions(state: Mapping[str, Any], dim: int) -> tuple[int, dict[int, Played]]:
     """Return the next id, and the open decisions by their ids."""
     next_id = as_integer("state.next_id", state["next_id"], minimum=1)
     records = state["open"]
     if not isinstance(records, list) or any(not _is_record(record) for record in records):
         raise InvalidTypeError(
-            "state.open must be a list of decisions [id, indices, values, pull], got "
+            "state.open must be a list of decisions [id, indices, values, pull, context], got "
             f"{describe(records)}."
         )
     ids = [as_integer("state.open", record[0], minimum=1) for record in records]
@@ -97,30 +109,71 @@ def read_decisions(state: Mapping[str, Any], dim: int) -> tuple[int, dict[int, P
             f"state.open must list distinct ids, ascending and below next_id = {next_id}, got "
             f"{describe(ids)}."
         )
-    return next_id, {record[0]: _read_played(record, dim) for record in records}
+    return next_id, {record[0]: read_played("open", record[1:], dim) for record in records}
+
+
+def read_told(state: Mapping[str, Any], next_id: int, dim: int) -> dict[int, tuple[Played, float]]:
+    """Return the rewards told last, by the ids of their decisions."""
+    told: dict[int, tuple[Played, float]] = {}
+    records = state["told_rewards"]
+    if not isinstance(records, list) or any(
+        not isinstance(record, list) or len(record) != 6 for record in records
+    ):
+        raise InvalidTypeError(
+            "state.told_rewards must be a list of [id, indices, values, pull, context, reward], "
+            f"got {describe(records)}."
+        )
+    for number, *played, reward in records:
+        key = as_integer("state.told_rewards", number, minimum=1)
+        if key >= next_id or key in told:
+            raise InvalidValueError(
+                f"state.told_rewards must name distinct ids below {next_id}, got {key}."
+            )
+        value = as_reward(as_number("state.told_rewards", reward))
+        told[key] = (read_played("told_rewards", played, dim), value)
+    return told
 
 
 def _is_record(record: Any) -> bool:
-    return isinstance(record, list) and len(record) == 4 and isinstance(record[1], list)
+    return isinstance(record, list) and len(record) == 5 and isinstance(record[1], list)
 
 
-def _read_played(record: list[Any], dim: int) -> Played:
-    _, places, values, pull = record
-    indices = [as_integer("state.open", place, minimum=0) for place in places]
-    if indices != sorted(set(indices)) or (indices and indices[-1] >= dim):
+def read_indices(name: str, given: Any, dim: int) -> IntArray:
+    """Return distinct coordinates, in the order given."""
+    if not isinstance(given, list):
+        raise InvalidTypeError(f"state.{name} must be a list of indices, got {describe(given)}.")
+    indices = [as_integer(f"state.{name}", place, minimum=0) for place in given]
+    if len(set(indices)) < len(indices) or max(indices, default=0) >= dim:
         raise InvalidValueError(
-            f"state.open must hold ascending indices in 0..{dim - 1}, got {describe(places)}."
+            f"state.{name} must hold distinct indices in 0..{dim - 1}, got {describe(given)}."
+        )
+    return np.array(indices, dtype=np.intp)
+
+
+def read_played(name: str, record: Any, dim: int) -> Played:
+    """Return what `Played.to_list` made a list of."""
+    if not isinstance(record, list) or len(record) != 4:
+        raise InvalidTypeError(
+            f"state.{name} must be [indices, values, pull, context], got {describe(record)}."
+        )
+    places, values, pull, context = record
+    indices = read_indices(name, places, dim)
+    if (np.diff(indices) <= 0).any():
+        raise InvalidValueError(
+            f"state.{name} must hold ascending indices in 0..{dim - 1}, got {describe(places)}."
         )
     # The action 0 has neither indices nor values.
-    entries = as_array("state.open", values, ndim=1) if indices or values != [] else np.zeros(0)
-    if entries.size != len(indices):
+    entries = as_array(f"state.{name}", values, ndim=1) if places or values != [] else np.zeros(0)
+    if entries.size != indices.size:
         raise InvalidValueError(
-            f"state.open must hold one value per index, got {describe(values)} for "
+            f"state.{name} must hold one value per index, got {describe(values)} for "
             f"{describe(places)}."
         )
     if np.abs(entries).max(initial=0.0) >= LARGEST_REWARD:
         raise InvalidValueError(
-            f"state.open must hold actions smaller than {LARGEST_REWARD:g}, got {describe(values)}."
+            f"state.{name} must hold actions smaller than {LARGEST_REWARD:g}, got "
+            f"{describe(values)}."
         )
-    number = as_integer("state.open", pull, minimum=EXPLOIT)
-    return Played(np.array(indices, dtype=np.intp), entries, number)
+    number = as_integer(f"state.{name}", pull, minimum=EXPLOIT)
+    seen = None if context is None else read_only(as_array(f"state.{name}", context, ndim=1))
+    return Played(read_only(indices), read_only(entries), number, seen)

@@ -6,8 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparsebandits.errors import CompositionError
+from sparsebandits.estimation.core_ridge import FRESH
+from sparsebandits.policies.core_rule import CoreRule
+from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
-from sparsebandits.policies.parameters import checked, flag, sigma_or_estimate
+from sparsebandits.policies.parameters import checked, flag, positive, sigma_or_estimate, size
+from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
 
 
@@ -65,8 +71,33 @@ class SparseThompson(Policy):
 
     sigma: float | str = checked(sigma_or_estimate, "estimate")
     guarantee: bool = checked(flag, False)
+    intercept: bool = checked(flag, True)
+    context: int = checked(size, 0)
+    half_life: float | None = checked(positive, None)
 
-    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> ThompsonRule:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.guarantee and (self.context or self.half_life is not None):
+            raise CompositionError(
+                "guarantee=True is for one theta: without a context, and without forgetting."
+            )
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether there are so many coordinates that not all of them are looked at."""
+        X = self.action_set
+        return not self.guarantee and X.is_convex and X.dim > max(4 * self.sparsity + 16, FRESH)
+
+    @property
+    def design(self) -> Design:
+        """The columns of the regression."""
+        return Design(self.action_set.dim, self.intercept, self.context)
+
+    def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:
         """Return the decision rule with one lane per generator."""
+        if self.is_gated:
+            recipe = Recipe(ridge=0.3, half_life=self.half_life)
+            return CoreRule(self, generators, recipe, self.design, self.sigma)
         kind = FlooredThompsonRule if self.guarantee else ThompsonRule
-        return kind(self, generators, block, self.sigma)
+        recipe = Recipe.on(self.action_set, self.sparsity, self.half_life)
+        return kind(self, generators, block, recipe, self.design, self.sigma)

@@ -1,6 +1,6 @@
 """How SparseThompson decides, for many lanes at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -8,15 +8,24 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.estimation import RidgeLanes
+from sparsebandits.estimation.ridge import LAMBDAS
+from sparsebandits.policies.candidates import Candidates, climbed
+from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import EXPLOIT, PerSet, Tape, normals
+from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
 
-_TINY = 1e-300
+_RENEWED = ("told", "mean", "spread", "aged", "prior_scale", "sigma_young", "renewal")
+"""What changes before a decision."""
 
-_LESSON = 0.01
-"""An action with t ||x||^2_{V^-1} below this teaches nothing next to an average reward."""
+_LEAST_SCALE = 0.1 * LAMBDAS[0]
+
+_YOUNG = 100
+"""Before so many rewards the noise level is the one that goes with the learned prior."""
 
 
 class ThompsonRule(RidgeRule):
@@ -26,7 +35,9 @@ class ThompsonRule(RidgeRule):
     that share of the rewards known, and only while nothing else changes. It is made anew where its
     action teaches nothing; where the set of the step is another one, by content; and where a reward
     came that is none of its own: of another action, out of logs, or more than it was played. All of
-    that is read off the arrays that are saved. The constants were chosen in `benchmarks/ideas.py`.
+    that is read off the arrays that are saved. The rewards of the held action are summed up and
+    taken in together, when the next decision needs them. The constants were chosen in
+    `benchmarks/ideas.py`.
 
     Attributes
     ----------
@@ -38,34 +49,65 @@ class ThompsonRule(RidgeRule):
         How often it was played without its reward having come.
     offered : (lanes, dim) bool array
         What was available when it was decided.
+    told, mean, spread : (lanes,) arrays
+        Of its rewards that the regression does not know yet: how many, their mean, and the sum of
+        their squared differences from it.
+    aged : (lanes,) int array
+        Decisions since the regression was last let fade, where it fades.
+    prior_scale, sigma_young, renewal : (lanes,) arrays
+        The scale of the prior, the noise level that goes with it while few rewards are known, and
+        at how many rewards both are learned anew, where they are.
     """
 
-    saved: ClassVar[tuple[str, ...]] = ("held", "left", "awaited", "offered")
-
-    ridge: ClassVar[float] = 0.1
-    samples: ClassVar[int] = 3
-    scale: ClassVar[float] = 1.0
-    directed: ClassVar[int] = 1
-    growth: ClassVar[float] = 1.1
-    share: ClassVar[float] = 0.5
-    hold: ClassVar[float] = 0.003
+    saved: ClassVar[tuple[str, ...]] = (
+        "held",
+        "left",
+        "awaited",
+        "offered",
+        "told",
+        "mean",
+        "spread",
+        "aged",
+        "prior_scale",
+        "sigma_young",
+        "renewal",
+    )
+    least: ClassVar[Mapping[str, float]] = {
+        "squares": 0.0,
+        "spread": 0.0,
+        "told": 0.0,
+        "counts": 0.0,
+        "prior_scale": 0.0,
+        "sigma_young": 0.0,
+        "renewal": 0.0,
+    }
 
     def __init__(
         self,
         policy: Policy,
         generators: Sequence[np.random.Generator],
         block: int,
+        recipe: Recipe,
+        design: Design,
         sigma: float | str,
     ) -> None:
+        self.recipe = recipe
         lanes, dim = len(generators), policy.action_set.dim
-        super().__init__(policy, lanes, relative_prior(policy.action_set, self.ridge), sigma)
+        ridge = float(LAMBDAS[LAMBDAS.size // 2]) if recipe.evidence else recipe.ridge
+        super().__init__(policy, lanes, relative_prior(policy.action_set, ridge), sigma, design)
+        self._unit = self.posterior.prior[0] / ridge
         self.explorations = dim
-        self._tape = Tape(generators, dim * self.samples, block, normals)
+        self._tape = Tape(generators, self.recipe.samples * design.size, block, normals)
         self.held = np.zeros((lanes, dim))
         self.left = np.zeros(lanes, dtype=np.intp)
         self.awaited = np.zeros(lanes, dtype=np.intp)
         self.offered = np.tile(policy.action_set.available, (lanes, 1))
+        self.told, self.mean, self.spread = np.zeros((3, lanes))
+        self.aged = np.zeros(lanes, dtype=np.intp)
+        self.prior_scale = np.full(lanes, ridge)
+        self.sigma_young, self.renewal = np.zeros((2, lanes))
         self._is_own = PerSet(partial(_is_part, whole=policy.action_set))
+        self._reach = PerSet(lambda current: current.axis_reach())
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the held action of each lane, decided anew where it is not held any more."""
@@ -74,23 +116,64 @@ class ThompsonRule(RidgeRule):
         is_same = is_own and bool((self.offered[0] == current.available).all())
         due = np.flatnonzero(self.left == 0) if is_same else self.everyone
         held, left, awaited = self.held, self.left - 1, self.awaited + 1
+        if self.design.context:
+            check_contexts(self.contexts, (self.lanes, self.design.context))
         if due.size:
-            chosen, widths = self.decide(due, current)
-            held = held.copy()
-            # A set that is not the policy's is not saved with it, so nothing is held there.
-            held[due], awaited[due] = chosen, 1
-            left[due] = self.steps(due, widths) - 1 if is_own else 0
+            chosen, widths = self._decide_anew(due, current)
+            if due.size == self.lanes:
+                held = chosen
+            else:
+                held = held.copy()
+                held[due] = chosen
+            awaited[due] = 1
+            # A set that is not the policy's is not saved with it, and a context is seen but once.
+            may_hold = is_own and not self.design.context
+            steps = self.recipe.steps(self.posterior.counts[due], widths)
+            left[due] = steps - 1 if may_hold else 0
         if not is_same:
             self.offered = np.tile(current.available, (self.lanes, 1))
         self.held, self.left, self.awaited = held, left, awaited
+        self.aged += 1
         return held
 
-    def steps(self, lanes: IntArray, widths: FloatArray) -> IntArray:
-        """For how many steps actions with x' V^-1 x = `widths` are played, at least 1."""
-        known = self.posterior.counts[lanes]
-        longest = 1 + self.hold * known
-        held = np.minimum(self.hold / np.maximum(widths, _TINY), longest)
-        return np.asarray(np.where(known * widths < _LESSON, 1, np.maximum(held, 1)), np.intp)
+    def play_many(
+        self, current: ActionSet, count: int, context: FloatArray | None = None
+    ) -> list[Played]:
+        """Return choices of the only lane, each of which knows of the others but no reward."""
+        self.contexts = None if context is None else context[None]
+        before = self.posterior
+        plays = []
+        with self._undone_on_error(_RENEWED):
+            try:
+                self.posterior = known = before.copy()
+                self._take_in(self.everyone)
+                self.posterior = known.copy()
+                sigma = self._level(known, slice(None))
+                for _ in range(count):
+                    action, _ = self.decide(self.everyone, current, sigma)
+                    plays.append(Played.of(action[0], EXPLOIT, context))
+                    self.posterior.imagine(self.design.columns(action, self.contexts))
+            except BaseException:
+                self.posterior = before
+                raise
+        self.posterior = known
+        self.left[:] = self.awaited[:] = 0
+        self.aged += count
+        self.pulls = np.full(self.lanes, EXPLOIT)
+        return plays
+
+    def _decide_anew(self, due: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
+        if self.lanes > 1:  # a simulation ends with the error
+            self._take_in(due)
+            return self.decide(due, current)
+        with self._undone_on_error(_RENEWED):
+            before = self.posterior.copy()
+            try:
+                self._take_in(due)
+                return self.decide(due, current)
+            except BaseException:
+                self.posterior = before
+                raise
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return sigma in each lane: its estimate, and no less than the one given.
@@ -99,22 +182,96 @@ class ThompsonRule(RidgeRule):
         or of none, it would take theta for as little. The estimate counts what the prior does not
         explain, and comes down to sigma with the data.
         """
-        told = 0.0 if isinstance(self.sigma, str) else self.sigma
-        level = np.maximum(self.posterior.noise_scale(lanes), told)
-        return np.asarray(np.where(level > 0, level, 1.0))
+        return self._level(self.known, lanes)
 
-    # ------------------------------------------------------------------ rewards end a hold
+    def _level(self, model: RidgeLanes, lanes: Any) -> FloatArray:
+        level = model.noise_scale(lanes)
+        if self.recipe.evidence:
+            young = (model.counts[lanes] < _YOUNG) & (self.renewal[lanes] > 0)
+            level = np.where(young, self.sigma_young[lanes], level)
+        if not isinstance(self.sigma, str):
+            level = np.maximum(level, self.sigma)
+        level[level <= 0] = 1.0
+        return level
+
+    # ------------------------------------------------------------------ rewards
 
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
-        super()._learn(actions, rewards, pulls, lanes)
-        if not self.left[lanes].any():
+        contexts, ages = self._circumstances
+        if self.design.centre is not None:
+            rewards = rewards - np.einsum("nd,d->n", actions, self.design.centre)
+        weights = np.ones(rewards.size) if ages is None else self.recipe.weights(ages)
+        awaited = self.awaited[lanes]
+        own = (awaited > 0) & (not self.design.context)
+        if actions is not self.held:
+            own &= (actions == self.held[lanes]).all(axis=1)
+        if own.all():
+            self.awaited[lanes] = awaited - 1
+            self._set_aside(rewards, weights, lanes)
             return
-        expected = (actions == self.held[lanes]).all(axis=1) & (self.awaited[lanes] > 0)
-        self.awaited[lanes] -= expected
-        self.left[lanes] *= expected
+        # Rewards that are none of the held action's end its hold.
+        self.awaited[lanes] = awaited - own
+        self.left[lanes] *= own
+        if own.any():
+            self._set_aside(rewards[own], weights[own], lanes[own])
+        other = ~own
+        columns = self.design.columns(actions[other], None if contexts is None else contexts[other])
+        self.posterior.add(columns, rewards[other], lanes[other], weights[other])
+
+    def _set_aside(self, rewards: FloatArray, weights: FloatArray, lanes: IntArray) -> None:
+        """Count rewards of the held action, by Welford's recursion."""
+        told = self.told[lanes] + weights
+        mean = self.mean[lanes]
+        off = rewards - mean
+        mean += off * (weights / told)
+        self.spread[lanes] += weights * off * (rewards - mean)
+        self.told[lanes], self.mean[lanes] = told, mean
+
+    def _take_in(self, lanes: IntArray) -> None:
+        """Let the regression know what was set aside in these lanes, and fade where it is time."""
+        asked, told = lanes, self.told[lanes]
+        waiting = told > 0
+        if not waiting.all():
+            lanes, told = lanes[waiting], told[waiting]
+        if lanes.size:
+            self._add_aside(self.posterior, lanes, None if lanes.size == self.lanes else lanes)
+            self.told[lanes] = self.mean[lanes] = self.spread[lanes] = 0.0
+        if self.recipe.evidence:
+            known = self.posterior.counts[asked]
+            self._learn_prior(asked[(known > 0) & (known >= self.renewal[asked])])
+        aged = asked[self.recipe.is_aged(self.aged[asked])]
+        if aged.size:
+            self.posterior.fade(aged, self.recipe.weights(self.aged[aged].astype(np.float64)))
+            self.aged[aged] = 0
+
+    def _learn_prior(self, lanes: IntArray) -> None:
+        """Learn the scale of the prior anew: at every reward first, and later when t is 5% more."""
+        if not lanes.size:
+            return
+        learned = self.posterior.learn_prior(lanes, self._unit, self.design.base)
+        self.prior_scale[lanes], self.sigma_young[lanes] = learned
+        known = self.posterior.counts[lanes]
+        self.renewal[lanes] = np.maximum(known + 1, np.ceil(1.05 * known))
+
+    def _add_aside(self, posterior: RidgeLanes, lanes: IntArray, where: IntArray | None) -> None:
+        columns = self.design.columns(self.held[lanes])
+        posterior.add(columns, self.mean[lanes], where, self.told[lanes], self.spread[lanes])
+
+    @property
+    def known(self) -> RidgeLanes:
+        """The regression with every reward told so far."""
+        waiting = np.flatnonzero(self.told)
+        if not waiting.size:
+            return self.posterior
+        known = self.posterior.copy()
+        self._add_aside(known, waiting, waiting)
+        return known
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
+        self._take_in(self.everyone)
+        if self.design.centre is not None:
+            rewards = rewards - np.einsum("nd,d->n", actions, self.design.centre)
         super().learn_many(actions, rewards)
         self.left[0] = 0
 
@@ -122,12 +279,19 @@ class ThompsonRule(RidgeRule):
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; what is still to be played must be an action."""
+        scale = self._read("prior_scale", state["prior_scale"], self.prior_scale)
+        if not _LEAST_SCALE <= scale <= LAMBDAS[-1]:
+            raise InvalidValueError(
+                f"state.prior_scale must lie in {_LEAST_SCALE:g}..{LAMBDAS[-1]:g}, got {scale:g}."
+            )
+        self.posterior.prior[0] = scale * self._unit
         super().restore(state, asked)
-        left, longest = int(self.left[0]), self.hold * int(self.posterior.counts[0])
+        known = float(self.posterior.counts[0] + self.told[0])
+        left, longest = int(self.left[0]), self.recipe.hold * known
         if left > longest:
             raise InvalidValueError(
-                f"state.left must be at most {longest:g}, a share of {self.hold:g} of the rewards "
-                f"known, got {left}."
+                f"state.left must be at most {longest:g}, a share of {self.recipe.hold:g} of the "
+                f"rewards known, got {left}."
             )
         held, offered = self.held[0], self.offered[0] & self.policy.action_set.available
         fits = not held[~offered].any() and np.count_nonzero(held) <= self.policy.sparsity
@@ -139,92 +303,43 @@ class ThompsonRule(RidgeRule):
 
     # ------------------------------------------------------------------ one decision
 
-    def decide(self, lanes: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
+    def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
+        """Replace a reward of the only lane by another."""
+        self._take_in(self.everyone)
+        action = played.action(self.dim)[None]
+        context = None if played.context is None else played.context[None]
+        weight = float(self.recipe.weights(np.array([float(age)]))[0])
+        offset = 0.0 if self.design.centre is None else float(action[0] @ self.design.centre)
+        column = self.design.columns(action, context)[0]
+        self.posterior.correct(column, old - offset, new - offset, weight)
+        self.left[:] = 0
+
+    def decide(
+        self, lanes: IntArray, current: ActionSet, sigma: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return an action of each lane, and its variance for unit noise."""
-        candidates = self.candidates(lanes, current)
-        candidates.propose(self.proposals(candidates))
-        candidates.propose(candidates.uphill())
-        best = candidates.index.argmax(axis=0), candidates.rows
-        return candidates.actions[best], candidates.widths[best]
+        if sigma is None:
+            sigma = self._level(self.posterior, lanes)
+        candidates = self.candidates(lanes, current, sigma)
+        return candidates.efficient(sigma) if self.recipe.is_round else candidates.best()
 
-    def candidates(self, lanes: IntArray, current: ActionSet) -> "Candidates":
-        """Return the first proposal for these lanes: the best action for the estimate."""
-        return Candidates(self, lanes, current)
-
-    def proposals(self, candidates: "Candidates") -> FloatArray:
-        """Return thetas to start from beside the estimate, (proposals, lanes, dim)."""
-        thetas = []
-        shape = (candidates.lanes.size, self.samples, self.dim)
-        drawn = self._tape.next(candidates.lanes).reshape(shape)
-        for z in np.swapaxes(drawn, 0, 1):
-            noise = np.matmul(candidates.root, z[:, :, None])[:, :, 0]
-            thetas.append(candidates.theta + (self.scale * candidates.sigma)[:, None] * noise)
-        thetas.extend(candidates.directed(self.directed))
-        return np.array(thetas).reshape(-1, candidates.lanes.size, self.dim)
-
-    def bonus(self, widths: FloatArray, rewards: FloatArray) -> FloatArray:
-        """How many deviations the index lies above the mean, for x' V^-1 x = `widths`."""
-        return np.asarray(np.sqrt(self.growth * np.log(np.e + self.share * rewards * widths)))
-
-
-class Candidates:
-    """The proposals for the decisions of some lanes; arrays are (proposals, lanes, ...)."""
-
-    def __init__(self, rule: ThompsonRule, lanes: IntArray, current: ActionSet) -> None:
-        self.rule, self.lanes, self.current = rule, lanes, current
-        self.root, self.theta = rule.posterior.root[lanes], rule.posterior.theta_hat[lanes]
-        self.sigma: FloatArray = rule.noise_scale(lanes)
-        self.rewards: FloatArray = np.asarray(rule.posterior.counts[lanes] + 1.0, dtype=np.float64)
-        self.rows = np.arange(lanes.size)
-        shape = (0, *self.theta.shape)
-        self.actions, self.shadows = np.empty(shape), np.empty(shape)
-        self.widths = self.means = self.index = np.empty((0, lanes.size))
-        self.propose(self.theta[None])
-
-    def propose(self, thetas: FloatArray) -> None:
-        """Add the best actions for these thetas, (proposals, lanes, dim)."""
-        flat = thetas.reshape(-1, thetas.shape[-1])
-        actions = self.rule.policy.best_actions(flat, self.current).reshape(thetas.shape)
-        shadows = np.matmul(actions[:, :, None, :], self.root)[:, :, 0]
-        widths = np.einsum("knd,knd->kn", shadows, shadows)
-        means = np.einsum("knd,nd->kn", actions, self.theta)
-        index = means + self.sigma * self.rule.bonus(widths, self.rewards) * np.sqrt(widths)
-        self.actions = np.concatenate([self.actions, actions])
-        self.shadows = np.concatenate([self.shadows, shadows])
-        self.widths = np.concatenate([self.widths, widths])
-        self.means = np.concatenate([self.means, means])
-        self.index = np.concatenate([self.index, index])
-
-    def directed(self, count: int) -> list[FloatArray]:
-        """Return thetas that are optimistic about the most promising coordinates left out."""
-        variances = np.einsum("nij,nij->ni", self.root, self.root)
-        lower, upper = self.current.axis_reach()
-        widths = variances * np.maximum(-lower, upper) ** 2
-        spread = self.rule.bonus(widths, self.rewards[:, None]) * np.sqrt(variances)
-        spread *= self.sigma[:, None]
-        above, below = upper * (self.theta + spread), -lower * (spread - self.theta)
-        promise = np.where(above >= below, above, below)
-        promise = np.where(self.actions[0] != 0, -np.inf, promise)
-        thetas = []
-        for _ in range(count):
-            axis = promise.argmax(axis=1)
-            side = np.where((above >= below)[self.rows, axis], 1.0, -1.0)
-            step = side * spread[self.rows, axis] / variances[self.rows, axis]
-            column = np.matmul(self.root, self.root[self.rows, axis][:, :, None])[:, :, 0]
-            thetas.append(self.theta + step[:, None] * column)
-            promise[self.rows, axis] = -np.inf
-        return thetas
-
-    def uphill(self) -> FloatArray:
-        """Return theta' = theta_hat + beta V^-1 x / ||x||_{V^-1} for every action so far.
-
-        Its best action has no smaller theta_hat·x + beta ||x||_{V^-1}: beta ||x||_{V^-1} is the
-        largest (theta - theta_hat)·x in the ellipsoid, and theta' is where it is taken.
-        """
-        gains = np.matmul(self.root, self.shadows[:, :, :, None])[:, :, :, 0]
-        bonus = self.sigma * self.rule.bonus(self.widths, self.rewards)
-        scale = bonus / np.maximum(np.sqrt(self.widths), _TINY)
-        return np.asarray(self.theta + scale[:, :, None] * gains)
+    def candidates(self, lanes: IntArray, current: ActionSet, sigma: FloatArray) -> Candidates:
+        """Return what is proposed for these lanes."""
+        everyone = lanes.size == self.lanes
+        model, where = self.posterior, slice(None) if everyone else lanes
+        belief = model.belief(where)
+        contexts = None if self.contexts is None else self.contexts[where]
+        candidates = Candidates(
+            belief,
+            self.design,
+            contexts,
+            partial(self.policy.best_actions, current=current),
+            partial(self.recipe.bonus, sigma=sigma, rewards=model.counts[where] + 1.0),
+        )
+        normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
+        spreads = belief.spreads(normals)
+        spreads *= (self.recipe.scale * sigma)[:, None, None]
+        return climbed(candidates, spreads, self._reach(current), self.recipe.climbs)
 
 
 class FlooredThompsonRule(ThompsonRule):
@@ -237,8 +352,9 @@ class FlooredThompsonRule(ThompsonRule):
         lower, upper = current.axis_reach()
         reach = np.where(upper >= -lower, upper, lower)
         power = 0.5 if current.is_strongly_convex else 2 / 3
-        floor = self.rate * (self.posterior.counts + 1.0) ** power
-        doubt = self.posterior.deviations() ** 2 * reach**2
+        known = self.posterior.counts + self.told
+        floor = self.rate * (known + 1.0) ** power
+        doubt = self.known.variances()[:, self.design.base :: self.design.width] * reach**2
         axis = doubt.argmax(axis=1)
         actions = super().choose(current)
         forced = np.flatnonzero(doubt[self.everyone, axis] * floor > 1)

@@ -1,8 +1,11 @@
 """What every action set promises, for whoever writes one."""
 
+from functools import partial
+
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import CompositionError
 from sparsebandits.testing.contract import (
     ROUNDS,
     Promise,
@@ -15,7 +18,7 @@ from sparsebandits.testing.contract import (
 )
 from sparsebandits.testing.identity import IDENTITY_PROMISES
 from sparsebandits.testing.oracles import ORACLE_PROMISES
-from sparsebandits.validation import FloatArray, as_instance, as_integer, as_sparsity
+from sparsebandits.validation import BoolArray, FloatArray, as_instance, as_integer, as_sparsity
 
 _SCALES = [2.0**power for power in (-996, -531, -100, 100, 512, 990)]
 """About 1e-300 to 1e298: to scale by a power of two is exact."""
@@ -67,8 +70,10 @@ def check_action_set(action_set: ActionSet, *, sparsity: int | None = None, seed
     as_instance("action_set", action_set, ActionSet, "an action set such as sb.LpBall(dim=4)")
     chosen = (action_set.dim + 1) // 2 if sparsity is None else sparsity
     problem = SparseProblem(action_set, as_sparsity(chosen, action_set.dim))
+    promises = _PROMISES | IDENTITY_PROMISES | ORACLE_PROMISES | _SECTION_PROMISES
     number = as_integer("seed", seed, minimum=0)
-    examine(problem, _PROMISES | IDENTITY_PROMISES | ORACLE_PROMISES, number)
+    action_set.refuse_empty(problem.sparsity)
+    examine(problem, promises, number)
 
 
 def _bounds(exam: SetExam) -> None:
@@ -80,6 +85,8 @@ def _bounds(exam: SetExam) -> None:
     exam.require(bounds[-1] <= X.norm_bound * (1 + 1e-9), "L_X is smaller", bounds=bounds)
     for theta in (draw(exam)[0] for _ in range(4 * ROUNDS)):
         support = exam.rng.permutation(X.dim)[: int(exam.rng.integers(1, X.dim + 1))]
+        if X.value(theta, support) == -np.inf:
+            continue
         longest = float(np.linalg.norm(X.best_response(theta, support)))
         within = longest <= bounds[support.size - 1] * (1 + 1e-9)
         exam.require(within, f"length {longest}", theta=theta, support=support, bounds=bounds)
@@ -87,8 +94,15 @@ def _bounds(exam: SetExam) -> None:
 
 def _feasible(exam: SetExam) -> None:
     X = exam.part.action_set
-    exam.require(X.contains(np.zeros(X.dim)), "0 is not contained")
+    zero = X.contains(np.zeros(X.dim)) == X.contains_zero
+    exam.require(zero, "0 is contained, or not, against `contains_zero`")
     for theta, support in [(np.ones(X.dim), []), *(draw(exam) for _ in range(ROUNDS))]:
+        value = X.value(theta, support)
+        if value == -np.inf:
+            exam.require(not X.contains_zero, "a support without an action", support=support)
+            refused = partial(X.best_response, theta, support)
+            exam.refuses(refused, "a support without an action", support=support)
+            continue
         response = X.best_response(theta, support)
         shown = {"theta": theta, "support": support, "response": response}
         exam.require(response.shape == theta.shape, "another shape", **shown)
@@ -106,21 +120,35 @@ def _reached(X: ActionSet, directions: FloatArray) -> FloatArray:
     return np.asarray(inside[:, None] * directions)
 
 
+def _within(exam: SetExam, rays: FloatArray, mask: BoolArray) -> FloatArray:
+    """Return actions on the support, (n, dim): the ends of rays, or samples where 0 may be out."""
+    X = exam.part.action_set
+    lengths = np.linalg.norm(rays, axis=1)
+    if X.is_convex and X.contains_zero:
+        return _reached(X, rays[lengths > 0] / lengths[lengths > 0, None])
+    part = X.restrict(mask & X.available) if (mask & X.available).any() else None
+    if part is None:
+        return np.zeros((0, X.dim))
+    return np.array([part.sample(exam.rng, X.dim) for _ in range(20)])
+
+
 def _optimal(exam: SetExam) -> None:
     # The others: best responses to other thetas, and the ends of rays that `contains` alone finds.
     X = exam.part.action_set
     for theta, support in (draw(exam) for _ in range(ROUNDS)):
         mask = np.isin(np.arange(X.dim), support)
+        if X.value(theta, support) == -np.inf:
+            continue
         response, value = X.best_response(theta, support), X.value(theta, support)
         others = exam.rng.standard_normal((20, X.dim))
         others = np.vstack([others, np.eye(X.dim), -np.eye(X.dim), theta + 0.1 * others])
         rays = np.vstack([others, response]) * mask
-        lengths = np.linalg.norm(rays, axis=1, keepdims=True)
-        ends = _reached(X, rays[lengths[:, 0] > 0] / lengths[lengths > 0][:, None])
+        ends = _within(exam, rays, mask)
         unit = X.norm_bound * np.linalg.norm(theta)
         shown = {"theta": theta, "support": support, "response": response, "value": value}
         exam.require(close(theta @ response, value, unit), "the value is another", **shown)
-        exam.require(value >= -1e-12 * unit, "0 is worth more", **shown)
+        above = value >= -1e-12 * unit or not X.contains_zero
+        exam.require(above, "0 is worth more", **shown)
         for action in (*X.best_response(others, support), *ends):
             worse = theta @ action <= value + 1e-7 * unit
             exam.require(worse, f"{theta @ action} is earned by {action.tolist()}", **shown)
@@ -132,6 +160,9 @@ def _shape(exam: SetExam) -> None:
         (first, support), (second, _) = draw(exam), draw(exam)
         weight, scale = exam.rng.random(), 10 * exam.rng.random()
         h = [X.value(theta, support) for theta in (first, second)]
+        if min(h) == -np.inf:
+            exam.require(max(h) == -np.inf, "another theta has an action", support=support)
+            continue
         unit = X.norm_bound * (np.linalg.norm(first) + np.linalg.norm(second))
         shown = {"theta": first, "other": second, "support": support, "values": h}
         mixed = X.value(weight * first + (1 - weight) * second, support)
@@ -145,10 +176,17 @@ def _shape(exam: SetExam) -> None:
         exam.require(h[0] <= larger + 1e-9 * unit, f"{larger} with one more", **shown)
 
 
+def _possible(exam: SetExam) -> list[int]:
+    """Return a support that has an action."""
+    X = exam.part.action_set
+    theta, support = draw(exam)
+    return support if X.value(theta, support) > -np.inf else list(range(X.dim))
+
+
 def _rows(exam: SetExam) -> None:
     X = exam.part.action_set
     theta = np.array([draw(exam)[0] for _ in range(6)]).reshape(2, 3, X.dim)
-    support = draw(exam)[1]
+    support = _possible(exam)
     values, responses = X.value(theta, support), X.best_response(theta, support)
     for place in np.ndindex(2, 3):
         alone = X.best_response(theta[place], support)
@@ -164,6 +202,10 @@ def _rows(exam: SetExam) -> None:
         action, value = X.respond_on(rows[[row]], supports[[row]])
         same = same_bits(action[0], actions[row]) and same_bits(value[0], worth[row])
         exam.require(same, f"row {row} of respond_on", theta=rows, supports=supports)
+        if value[0] == -np.inf:
+            none = X.value(rows[row], own[own >= 0]) == -np.inf
+            exam.require(none, "respond_on finds no action", theta=rows[row], support=own)
+            continue
         chosen = X.best_response(rows[row], own[own >= 0])
         agrees = close(actions[row], chosen, X.norm_bound, 1e-12)
         exam.require(agrees, "respond_on is not best_response", theta=rows[row], support=own)
@@ -176,6 +218,9 @@ def _restriction(exam: SetExam) -> None:
     for theta in (draw(exam)[0] for _ in range(ROUNDS)):
         mask = np.zeros(X.dim, dtype=np.bool_)
         mask[exam.rng.choice(usable, int(exam.rng.integers(1, usable.size + 1)), False)] = True
+        if X.value(theta, mask) == -np.inf:
+            exam.refuses(partial(X.restrict, mask), "a set without actions", available=mask)
+            continue
         part = X.restrict(mask)
         shown = {"theta": theta, "available": mask}
         exam.require(not part.best_response(theta)[~mask].any(), "the response", **shown)
@@ -193,23 +238,63 @@ def _restriction(exam: SetExam) -> None:
     exam.refuses(lambda: X.restrict([]), "a set without coordinates")
 
 
+def _sections(exam: SetExam) -> None:
+    X = exam.part.action_set
+    usable = np.flatnonzero(X.available)
+    for theta in (draw(exam)[0] for _ in range(ROUNDS)):
+        size = int(exam.rng.integers(1, X.dim + 1))
+        places = exam.rng.permutation(X.dim)[:size]
+        if not X.available[places].any():
+            places[0] = usable[0]
+        shown = {"theta": theta, "places": places}
+        if X.value(theta, places) == -np.inf:
+            exam.refuses(partial(X.section, places.tolist()), "an empty section", **shown)
+            continue
+        try:
+            section = X.section(places.tolist())
+        except CompositionError:
+            return  # it says that it has none
+        exam.require(isinstance(X, type(section)) and section.dim == size, "another kind", **shown)
+        same = same_bits(section.available, X.available[places])
+        exam.require(same, "what is available", **shown)
+        full = X.best_response(theta, places)
+        unit = X.norm_bound * np.linalg.norm(theta)
+        equal = close(section.value(theta[places]), theta @ full, unit)
+        exam.require(equal, "it has another value than the support", **shown)
+        action = np.zeros(X.dim)
+        action[places] = section.best_response(theta[places])
+        best = X.contains(action) and close(theta @ action, theta @ full, unit)
+        exam.require(best, "its best response is not one of the set", action=action, **shown)
+        exam.require(section.contains(full[places]), "contains", response=full, **shown)
+        reach, whole = np.array(section.axis_reach()), np.array(X.axis_reach())
+        exam.require(close(reach, whole[:, places], X.norm_bound), "axis_reach", **shown)
+        smaller = section.norm_bound <= X.sparse_norm_bound(size) * (1 + 1e-9)
+        exam.require(smaller, "its bound on the norm is larger", **shown)
+    exam.refuses(lambda: X.section([]), "a section of no coordinates")
+    exam.refuses(lambda: X.section([0, 0]), "a coordinate twice")
+
+
 def _axes(exam: SetExam) -> None:
     X = exam.part.action_set
     lower, upper = X.axis_reach()
     exam.require(lower.shape == upper.shape == (X.dim,), "its shape", lower=lower, upper=upper)
     for k, axis in enumerate(np.eye(X.dim)):
+        if X.value(axis, [k]) == -np.inf:
+            exam.require(lower[k] == upper[k] == 0, f"axis {k} has no action", reach=(lower, upper))
+            continue
         ends = X.best_response(axis, [k])[k], X.best_response(-axis, [k])[k]
         right = close(ends, (upper[k], lower[k]), X.norm_bound)
         exam.require(right, f"the responses on axis {k} are {ends}", lower=lower, upper=upper)
-        for end in (upper[k], lower[k]):
-            within = X.contains(end * axis) and (end == 0 or not X.contains(1.01 * end * axis))
+        for end, beyond in ((upper[k], upper[k] > 0), (lower[k], lower[k] < 0)):
+            outside = end * (1.01 if beyond else 0.99)
+            within = X.contains(end * axis) and (end == 0 or not X.contains(outside * axis))
             exam.require(within, f"contains on axis {k}", lower=lower, upper=upper)
 
 
 def _units(exam: SetExam) -> None:
     X = exam.part.action_set
     theta = exam.rng.uniform(-1, 1, (ROUNDS, X.dim))
-    support = draw(exam)[1]
+    support = _possible(exam)
     response = X.best_response(theta, support)
     for scale in _SCALES:
         other = X.best_response(scale * theta, support)
@@ -226,4 +311,8 @@ _PROMISES: dict[str, Promise[SparseProblem]] = {
     "A restricted set leaves the rest at 0, and is otherwise the same set.": _restriction,
     "`axis_reach` is where the set ends on each axis.": _axes,
     "The unit of theta does not matter, from 1e-300 to 1e300.": _units,
+}
+
+_SECTION_PROMISES: dict[str, Promise[SparseProblem]] = {
+    "A section has the values and best responses of its support, if the set has any.": _sections,
 }

@@ -26,13 +26,16 @@ def _samples(exam: SetExam) -> None:
         exam.require(same, f"sample {number} is another one", sample=action)
         sparse = np.count_nonzero(action) <= sparsity
         exam.require(sparse and X.contains(action), f"sample {number}", sample=action)
-    many = len(np.unique(drawn, axis=0)) > 1 or X.norm_bound == 0
+    ends = X.best_response(exam.rng.standard_normal((20, X.dim)))
+    many = len(np.unique(drawn, axis=0)) > 1 or len(np.unique(ends, axis=0)) == 1
     exam.require(many, "they are all alike", sample=drawn[0])
 
 
 def _copies(exam: SetExam) -> None:
     whole = exam.part.action_set
-    for X in (whole, whole.restrict([int(np.flatnonzero(whole.available)[-1])])):
+    alone = np.eye(whole.dim, dtype=np.bool_)[np.flatnonzero(whole.available)[-1]]
+    possible = whole.value(np.ones(whole.dim), alone) > -np.inf
+    for X in (whole, whole.restrict(alone if possible else whole.available)):
         saved, theta = through_json(X.to_dict()), draw(exam)[0]
         copies = [pickle.loads(pickle.dumps(X))]
         if ActionSet.kinds.get(X.kind) is type(X):
@@ -46,6 +49,8 @@ def _copies(exam: SetExam) -> None:
 def _immutable(exam: SetExam) -> None:
     X = exam.part.action_set
     theta, support = draw(exam)
+    if X.value(theta, support) == -np.inf:
+        support = list(range(X.dim))
     for name in [name for name in vars(X) if not name.startswith("_")]:
         array = getattr(X, name)
         closed = not isinstance(array, np.ndarray) or not array.flags.writeable

@@ -40,7 +40,19 @@ def _instances(exam: SetExam) -> Iterator[tuple[ActionSet, FloatArray]]:
     for number in range(ROUNDS):
         kept = [i for i in _usable(X) if exam.rng.random() < 0.7]
         theta = exam.rng.uniform(-1, 1, X.dim) * exam.rng.choice([0.0, 1.0, 1.0, 1.0], X.dim)
-        yield (X.restrict(kept) if kept and number % 3 == 2 else X), theta
+        part = kept and number % 3 == 2 and _has_sparse(X, kept, exam.part.sparsity)
+        yield (X.restrict(kept) if part else X), theta
+
+
+def _has_sparse(X: ActionSet, kept: list[int], sparsity: int) -> bool:
+    """Whether the part of the set on these coordinates has an action of at most H non-zeros."""
+    sizes = combinations(kept, min(sparsity, len(kept)))
+    return X.contains_zero or any(X.value(np.ones(X.dim), one) > -np.inf for one in sizes)
+
+
+def _has_start(X: ActionSet) -> bool:
+    """Whether greedy can begin: with 0, or with a coordinate that has an action of its own."""
+    return X.contains_zero or bool(np.any(X.axis_reach()))
 
 
 def _best_value(X: ActionSet, theta: FloatArray, sparsity: int) -> float | None:
@@ -58,6 +70,8 @@ def _honest(exam: SetExam) -> None:
         best = _best_value(X, theta, sparsity)
         unit = X.norm_bound * np.linalg.norm(theta)
         for method in methods:
+            if method in ("greedy", "swap") and not _has_start(X):
+                continue
             solution = sparse_argmax(X, theta, sparsity, method)
             shown = {"method": method, "theta": theta, "solution": solution, "set": X}
             support, action = solution.support, solution.action
@@ -89,14 +103,16 @@ def _picks(
     gaps: list[float] = []
     for _ in range(min(sparsity, len(usable))):
         base = value(picks)
-        gains = {v: value([*picks, v]) - base for v in usable if v not in picks}
-        best = max(gains, key=lambda v: (gains[v], -v))
-        if gains[best] <= 0:
+        values = {v: value([*picks, v]) for v in usable if v not in picks}
+        best = max(values, key=lambda v: (values[v], -v))
+        if values[best] <= base:
             break
-        rest = [gain for v, gain in gains.items() if v != best]
-        gaps.append(gains[best] - max(rest) if rest else np.inf)
+        rest = [one for v, one in values.items() if v != best]
+        if rest and base == max(rest) == -np.inf:
+            return None  # the only start: by how much is not said
+        gaps.append(values[best] - max(*rest, base if rest else -np.inf) if rest else np.inf)
         picks.append(best)
-        if min(gains[best], gaps[-1]) < rounding:
+        if min(values[best] - base, gaps[-1]) < rounding:
             return None
     return picks, gaps
 
@@ -105,6 +121,9 @@ def _greedy(exam: SetExam) -> None:
     sparsity = exam.part.sparsity
     for X, theta in _instances(exam):
         unit = float(X.norm_bound * np.linalg.norm(theta))
+        if not _has_start(X):
+            exam.refuses(partial(sparse_argmax, X, theta, sparsity, "greedy"), "no start")
+            continue
         greedy, swap = (sparse_argmax(X, theta, sparsity, name) for name in ("greedy", "swap"))
         shown = {"theta": theta, "set": X, "greedy": greedy, "swap": swap}
         exam.require(swap.value >= greedy.value - 1e-12 * unit, "swap is worse", **shown)

@@ -20,8 +20,9 @@ from sparsebandits.policies.parameters import (
     sigma_or_estimate,
 )
 from sparsebandits.policies.phased import ExploringPolicy
+from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import EXPLOIT, PerSet
+from sparsebandits.policies.rule import PerSet
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,

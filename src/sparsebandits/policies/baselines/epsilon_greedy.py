@@ -12,8 +12,9 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.cycle_rule import longest_way
 from sparsebandits.policies.parameters import checked, positive
 from sparsebandits.policies.phased import ExploringPolicy
+from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import EXPLOIT, Tape, uniforms
+from sparsebandits.policies.rule import Tape, uniforms
 from sparsebandits.validation import FloatArray
 
 

@@ -13,7 +13,8 @@ from sparsebandits.estimation import GramLanes
 from sparsebandits.estimation.lasso import published_lasso, scaled_lasso
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.parameters import checked, count, positive, sigma_or_estimate
-from sparsebandits.policies.rule import EXPLOIT, Rule, Tape, check_sums, uniforms
+from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.rule import Rule, Tape, check_sums, uniforms
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_sparsity
 
 

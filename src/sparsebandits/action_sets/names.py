@@ -1,0 +1,83 @@
+"""Coordinates by name: what `names=[...]` of an action set is checked to be, and how it is read."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.descriptions import nearest
+from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.validation import as_integer, describe
+
+_SHOWN = 12
+"""Letters of a name that a repr shows."""
+
+
+def as_names(names: Any, dim: int) -> tuple[str, ...] | None:
+    """Return one distinct, non-empty name per coordinate; None where there are none."""
+    if names is None:
+        return None
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidTypeError(
+            f"names must be a list of {dim} texts, one per coordinate, got {describe(names)}."
+        )
+    given = tuple(names)
+    wrong = next((i for i, name in enumerate(given) if not isinstance(name, str) or not name), None)
+    if wrong is not None:
+        raise InvalidTypeError(
+            f"names must be non-empty texts, got {describe(given[wrong])} at index {wrong}."
+        )
+    if len(given) != dim:
+        raise InvalidValueError(
+            f"names must have one entry for each of the {dim} coordinates, got {len(given)}."
+        )
+    if len(set(given)) != dim:
+        first: dict[str, int] = {}
+        again = next(i for i, name in enumerate(given) if first.setdefault(name, i) != i)
+        raise InvalidValueError(
+            f"names must be distinct, got {given[again]!r} at index {first[given[again]]} and "
+            f"again at {again}; rename one of them."
+        )
+    return tuple(str(name) for name in given)
+
+
+def place_of(coordinate: Any, places: Mapping[str, int], dim: int) -> int:
+    """Return the index of a coordinate given by its name or its index.
+
+    Examples
+    --------
+    >>> place_of("radoi", {"tv": 0, "radio": 1}, 2)
+    Traceback (most recent call last):
+    sparsebandits.errors.InvalidValueError: There is no coordinate 'radoi'; did you mean 'radio'? \
+Known: 'tv', 'radio'.
+    """
+    if not isinstance(coordinate, str):
+        index = as_integer("A coordinate", coordinate, minimum=0)
+        if index >= dim:
+            raise InvalidValueError(f"A coordinate must lie in 0..{dim - 1}, got {index}.")
+        return index
+    if coordinate in places:
+        return places[coordinate]
+    if not places:
+        raise InvalidValueError(
+            f"The coordinates have no names, got {coordinate!r}; build the set with names=[...] "
+            f"or give an index in 0..{dim - 1}."
+        )
+    raise InvalidValueError(f"There is no coordinate {coordinate!r}; {nearest(coordinate, places)}")
+
+
+def has_names(coordinates: Any) -> bool:
+    """Whether some of these coordinates are given by name."""
+    if isinstance(coordinates, np.ndarray):
+        return coordinates.dtype.kind in "UO"
+    return isinstance(coordinates, (list, tuple, set, frozenset)) and any(
+        isinstance(coordinate, str) for coordinate in coordinates
+    )
+
+
+def brief(names: tuple[str, ...] | None) -> str:
+    """Return what a repr shows of the names: the first and the last."""
+    if names is None:
+        return ""
+    ends = [name if len(name) <= _SHOWN else name[: _SHOWN - 1] + "…" for name in names]
+    return f", names={ends[0]!r}" if len(names) == 1 else f", names={ends[0]!r}..{ends[-1]!r}"

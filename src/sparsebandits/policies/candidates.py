@@ -1,0 +1,188 @@
+"""Actions proposed for one decision, and how promising each of them is."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from sparsebandits.policies.design import Design
+from sparsebandits.validation import FloatArray, IntArray
+
+_TINY = 1e-300
+
+
+class Belief(Protocol):
+    """N(theta, sigma^2 C) of some lanes, over the columns of a design."""
+
+    theta: FloatArray
+    """(lanes, size)."""
+    variances: FloatArray
+    """The diagonal of C, (lanes, size)."""
+
+    def gains(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return C x, (lanes, k, size), and x' C x, (lanes, k), for columns (lanes, k, size)."""
+
+    def column(self, places: IntArray) -> FloatArray:
+        """Return one column of C in each lane, (lanes, size)."""
+
+    def some(self, rows: IntArray) -> "Belief":
+        """Return the belief of some of the lanes."""
+
+
+FACTORS = np.array([1.0, 1.3, 1.7, 2.2, 3.0, 4.0])
+"""By how much what is doubtful is stressed, in search of an action that settles it."""
+
+
+class Candidates:
+    """The proposals for the decisions of some lanes; arrays are (lanes, proposals, ...).
+
+    Parameters
+    ----------
+    belief : Belief
+    design : Design
+    contexts : (lanes, z) array or None
+    best : function
+        From thetas, (n, dim), to the oracle's actions, (n, dim).
+    bonus : function
+        From x' C x, (lanes, k), to the deviations by which the index lies above the mean.
+    """
+
+    def __init__(
+        self,
+        belief: Belief,
+        design: Design,
+        contexts: FloatArray | None,
+        best: Callable[[FloatArray], FloatArray],
+        bonus: Callable[[FloatArray], FloatArray],
+    ) -> None:
+        self.belief, self.design, self.contexts = belief, design, contexts
+        self._best, self._bonus = best, bonus
+        self.rows = np.arange(len(belief.theta))
+        empty = np.empty((len(belief.theta), 0))
+        self.thetas: FloatArray = np.empty((*empty.shape, design.dim))
+        self.actions: FloatArray = np.empty((*empty.shape, design.dim))
+        self.gains: FloatArray = np.empty((*empty.shape, design.size))
+        self.widths: FloatArray = empty
+        self.means: FloatArray = empty
+        self.index: FloatArray = empty
+
+    def weigh(self, actions: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return C x, x' C x and the mean of actions, (lanes, k, dim)."""
+        columns = self.design.columns(actions, self.contexts)
+        gains, widths = self.belief.gains(columns)
+        means = np.matmul(columns, self.belief.theta[:, :, None])[:, :, 0]
+        if self.design.centre is not None:
+            means = means + np.einsum("nkd,d->nk", actions, self.design.centre)
+        return gains, widths, means
+
+    def propose(self, parameters: FloatArray) -> None:
+        """Add the best actions for these parameters, (lanes, k, size)."""
+        thetas = self.design.thetas(parameters, self.contexts)
+        actions = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
+        gains, widths, means = self.weigh(actions)
+        index = self._bonus(widths)
+        index *= np.sqrt(widths)
+        index += means
+        if self.index.size:
+            thetas = np.concatenate([self.thetas, thetas], axis=1)
+            actions = np.concatenate([self.actions, actions], axis=1)
+            gains = np.concatenate([self.gains, gains], axis=1)
+            widths = np.concatenate([self.widths, widths], axis=1)
+            means = np.concatenate([self.means, means], axis=1)
+            index = np.concatenate([self.index, index], axis=1)
+        self.thetas, self.actions, self.gains = thetas, actions, gains
+        self.widths, self.means, self.index = widths, means, index
+
+    def directed(self, reach: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """Return parameters optimistic about the most promising coordinate left out, (lanes, size).
+
+        `reach` is how far the axes go down and up, each (dim,); what is left out is not used by the
+        first proposal.
+        """
+        lower, upper = reach
+        base, width = self.design.base, self.design.width
+        theta = self.design.thetas(self.belief.theta, self.contexts)
+        variances = self.belief.variances[:, base::width]
+        spread = self._bonus(variances * np.maximum(-lower, upper) ** 2)
+        spread *= np.sqrt(variances)
+        above, below = upper * (theta + spread), -lower * (spread - theta)
+        promise = np.maximum(above, below)
+        promise[self.actions[:, 0] != 0] = -np.inf
+        axis = promise.argmax(axis=1)
+        places = (self.rows, axis)
+        side = np.where(above[places] >= below[places], 1.0, -1.0)
+        step = side * spread[places] / variances[places]
+        column = self.belief.column(base + width * axis)
+        return np.asarray(self.belief.theta + step[:, None] * column)
+
+    def uphill(self, count: int) -> FloatArray:
+        """Return theta' = theta_hat + beta C x / ||x||_C for the `count` best indices so far.
+
+        Its best action has no smaller theta_hat·x + beta ||x||_C: beta ||x||_C is the largest
+        (theta - theta_hat)·x in the ellipsoid, and theta' is where it is taken.
+        """
+        order = self.index.argpartition(-count, axis=1)[:, -count:]
+        rows = self.rows[:, None]
+        widths, gains = self.widths[rows, order], self.gains[rows, order]
+        scale = self._bonus(widths) / np.maximum(np.sqrt(widths), _TINY)
+        return np.asarray(self.belief.theta[:, None] + scale[:, :, None] * gains)
+
+    def best(self) -> tuple[FloatArray, FloatArray]:
+        """Return the action with the best index in each lane, and its x' C x."""
+        winner = self.rows, self.index.argmax(axis=1)
+        return self.actions[winner], self.widths[winner]
+
+    def efficient(self, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the same, or what settles at less cost whether the best is better than the known.
+
+        The known one, at home, is the best for the estimate. Where the winner uses coordinates
+        that it does not, actions are sought that stress these: the largest
+        (x_f' C (x - x_home))^2 / (1 + x_f' C x_f), what a reward of x_f tells of the difference,
+        over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs.
+        """
+        actions, widths = self.best()
+        home = self.actions[:, 0]
+        outside = (actions != 0) & (home == 0)
+        leaving = np.flatnonzero(outside.any(axis=1))
+        if not leaving.size:
+            return actions, widths
+        part = self._some(leaving)
+        winner = leaving, self.index[leaving].argmax(axis=1)
+        stress = np.where(outside[leaving][:, None], FACTORS[:, None], 1.0)
+        thetas = self.thetas[winner][:, None] * stress
+        tried = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
+        gains, spans, means = part.weigh(tried)
+        columns = self.design.columns(actions[leaving], part.contexts)
+        columns = columns - self.design.columns(home[leaving], part.contexts)
+        told = np.matmul(gains, columns[:, :, None])[:, :, 0] ** 2 / (1 + spans)
+        cost = np.maximum(self.means[leaving, :1] - means, 0.0)
+        cost += (sigma[leaving] * np.sqrt(self.widths[leaving, 0]))[:, None]
+        best = part.rows, (told / np.maximum(cost, _TINY)).argmax(axis=1)
+        actions[leaving], widths[leaving] = tried[best], spans[best]
+        return actions, widths
+
+    def _some(self, rows: IntArray) -> "Candidates":
+        contexts = None if self.contexts is None else self.contexts[rows]
+        return Candidates(self.belief.some(rows), self.design, contexts, self._best, self._bonus)
+
+
+def climbed(
+    candidates: Candidates,
+    spreads: FloatArray,
+    reach: tuple[FloatArray, FloatArray],
+    climbs: int,
+) -> Candidates:
+    """Fill in the candidates of a decision.
+
+    The best actions for the estimate and for it moved by each of `spreads`, (lanes, k, size); for
+    the parameters most optimistic about a coordinate left out; and what the most promising of the
+    former climb to.
+    """
+    theta = candidates.belief.theta[:, None]
+    parameters = np.empty((len(spreads), 1 + spreads.shape[1], spreads.shape[2]))
+    parameters[:, :1] = theta
+    np.add(theta, spreads, out=parameters[:, 1:])
+    candidates.propose(parameters)
+    directed = candidates.directed(reach)[:, None]
+    candidates.propose(np.concatenate([directed, candidates.uphill(climbs)], axis=1))
+    return candidates

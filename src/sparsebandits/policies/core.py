@@ -1,0 +1,490 @@
+"""SparseThompson among very many coordinates: a posterior on the few that it has looked at."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.estimation.core_ridge import DEVIATES, FRESH, CoreRidge
+from sparsebandits.oracles import SparseOracle
+from sparsebandits.policies.candidates import Candidates, climbed
+from sparsebandits.policies.design import Design
+from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.ridge_rule import relative_prior
+from sparsebandits.policies.saved_state import (
+    pack,
+    pack_symmetric,
+    read_indices,
+    read_played,
+    unpack,
+    unpack_symmetric,
+)
+from sparsebandits.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_integer,
+    as_number,
+    read_only,
+)
+
+CAPACITY = 512
+"""How many coordinates are kept at most."""
+
+SMALL = 4096
+"""Up to so many coordinates fresh ones are dealt from a list of all."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """When fresh coordinates are worth looking at.
+
+    Of m coordinates that are known the next one enters the best H with chance H / (m + 1). H more
+    are admitted when t steps of the `gap` that such a one fills are worth `price` losses, where
+    the gap is the mean of the best H scores less the next one, and a loss that next score less
+    the mean of all. At least `least` H sqrt(t) and 4 H, at most `most` H sqrt(t) are admitted.
+    """
+
+    sparsity: int
+    price: float = 3.0
+    least: float = 0.5
+    most: float = 3.0
+
+    def opens(self, known: int, steps: float, scores: FloatArray, mean: float) -> bool:
+        """Whether H more are admitted, given the scores of the known ones and their mean."""
+        H = self.sparsity
+        if known < max(4 * H, self.least * H * np.sqrt(steps)):
+            return True
+        if known >= self.most * H * np.sqrt(steps) or known <= H:
+            return False
+        best = np.sort(np.partition(scores, known - H - 1)[known - H - 1 :])
+        gap, loss = float(best[1:].mean() - best[0]), float(best[0] - mean)
+        return steps * H / (known + 1) * gap >= self.price * loss
+
+
+_COUNTS = ("left", "awaited", "aged")
+_TOLD = ("told", "mean", "spread")
+
+
+class Core:
+    """One learner: the coordinates it has looked at, each in a slot, and what it believes of them.
+
+    Attributes
+    ----------
+    ids : (slots,) int array
+        The coordinate in each slot.
+    model : CoreRidge
+        Its columns are the baseline's, and then those of each slot.
+    held, left, awaited, told, mean, spread
+        As in `ThompsonRule`, of this lane alone.
+    """
+
+    def __init__(
+        self, policy: Policy, rng: np.random.Generator, recipe: Recipe, design: Design, told: float
+    ) -> None:
+        self.policy, self.rng, self.recipe = policy, rng, recipe
+        self._whole, self._told_sigma = design, told
+        self.gate = Gate(policy.sparsity)
+        self.ids: IntArray = np.zeros(0, dtype=np.intp)
+        self._slots: dict[int, int] = {}
+        self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
+        self.held = Played(np.zeros(0, dtype=np.intp), np.zeros(0), EXPLOIT)
+        self.left = self.awaited = self.aged = 0
+        self.told = self.mean = self.spread = 0.0
+        self._section: tuple[ActionSet, ActionSet] | None = None
+
+    @property
+    def design(self) -> Design:
+        """The columns of the slots."""
+        centre = self._whole.centre
+        own = None if centre is None else centre[self.ids]
+        return replace(self._whole, dim=self.ids.size, centre=own)
+
+    @property
+    def known(self) -> float:
+        """How many rewards are known."""
+        return self.model.counts + self.told
+
+    # ------------------------------------------------------------------ slots
+
+    def section(self, current: ActionSet) -> ActionSet:
+        """Return the current set on the slots."""
+        if self._section is None or self._section[0] is not current:
+            self._section = (current, current.section(self.ids))
+        return self._section[1]
+
+    def admit(self, ids: IntArray) -> None:
+        """Give a slot to each of these coordinates, which have none."""
+        room = max(0, CAPACITY - self.ids.size)
+        fresh, others = ids[:room], ids[room:]
+        width = self._whole.width
+        if fresh.size:
+            prior = np.repeat(self._prior(fresh), width)
+            first = self.model.size
+            self.model.grow(prior)
+            self._draw_deviates(np.arange(first, self.model.size))
+            self._slots.update(zip(fresh.tolist(), range(self.ids.size, CAPACITY), strict=False))
+            self.ids = np.concatenate([self.ids, fresh])
+            self._section = None
+        for number in others:
+            self._replace(int(number), avoid=ids)
+
+    def _prior(self, ids: IntArray) -> FloatArray:
+        return relative_prior(self.policy.action_set.section(ids), self.recipe.ridge)
+
+    def _replace(self, number: int, avoid: IntArray) -> None:
+        """Retire the least promising coordinate that is not needed for another one."""
+        promise = self._promise(self.policy.action_set)
+        keep = [
+            self._slots[i]
+            for i in (*self.held.indices.tolist(), *avoid.tolist())
+            if i in self._slots
+        ]
+        promise[keep] = np.inf
+        slot = int(promise.argmin())
+        prior = float(self._prior(np.array([number]))[0])
+        width, base = self._whole.width, self._whole.base
+        places = np.arange(base + slot * width, base + (slot + 1) * width)
+        for place in places:
+            self.model.replace(int(place), prior)
+        self._draw_deviates(places)
+        del self._slots[int(self.ids[slot])]
+        self._slots[number] = slot
+        self.ids = self.ids.copy()
+        self.ids[slot] = number
+        self._section = None
+
+    def _draw_deviates(self, places: IntArray) -> None:
+        """Draw what is kept of new columns; of all of them when they begin to be kept."""
+        before = self.model.size - places.size
+        if self.model.size > FRESH:
+            if before <= FRESH and places[-1] == self.model.size - 1:
+                self.model.draw_all(self.rng)
+            else:
+                shape = (DEVIATES, places.size)
+                self.model.start_deviates(places, self.rng.standard_normal(shape))
+
+    def _scores(self, X: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what each slot earns alone by its estimate, and how far its axis goes."""
+        lower, upper = X.axis_reach()
+        theta = self.design.thetas(self.model.theta)
+        return np.maximum(theta * upper, theta * lower), lower, upper
+
+    def _promise(self, current: ActionSet) -> FloatArray:
+        """Return what each slot may earn alone, as the index has it, (slots,)."""
+        section = self.section(current)
+        scores, lower, upper = self._scores(section)
+        reach = np.maximum(-lower, upper)
+        base, width = self._whole.base, self._whole.width
+        widths = np.diagonal(self.model.covariance)[base::width] * reach**2
+        sigma, steps = np.array([self.sigma]), np.array([self.model.counts + 1.0])
+        bonus = self.recipe.bonus(widths[None], sigma, steps)[0]
+        return np.asarray(scores + bonus * np.sqrt(widths))
+
+    def open_gate(self, current: ActionSet) -> None:
+        """Admit fresh coordinates where they are worth it."""
+        usable = self.ids.size
+        H = self.policy.sparsity
+        if not current.is_unrestricted:
+            usable = int(np.count_nonzero(current.available[self.ids]))
+        if usable:
+            scores, lower, upper = self._scores(self.section(current))
+            if usable < self.ids.size:
+                some = current.available[self.ids]
+                scores, lower, upper = scores[some], lower[some], upper[some]
+            theta = self.design.thetas(self.model.theta)
+            if usable < self.ids.size:
+                theta = theta[some]
+            mean = float((theta * (upper + lower)).mean())
+            if not self.gate.opens(usable, self.known, scores, mean):
+                return
+            if self.ids.size >= CAPACITY:
+                # Nobody is sent away who might still matter.
+                weakest = float(np.partition(scores, usable - H)[usable - H]) if usable > H else 0.0
+                if float(np.partition(self._promise(current), H)[:H].max()) >= weakest:
+                    return
+        fresh = self.deal(H if usable >= 4 * H else 4 * H - usable, current)
+        if fresh.size:
+            self.admit(fresh)
+
+    def deal(self, count: int, current: ActionSet) -> IntArray:
+        """Return up to `count` random coordinates that are available and in no slot."""
+        dim = current.dim
+        if dim <= SMALL:
+            free = np.array(current.available)
+            free[self.ids] = False
+            rest = np.flatnonzero(free)
+            return self.rng.permutation(rest)[:count]
+        dealt: list[int] = []
+        for _ in range(64):
+            for number in self.rng.integers(0, dim, 4 * count).tolist():
+                fits = number not in self._slots and number not in dealt
+                if fits and len(dealt) < count and current.available[number]:
+                    dealt.append(number)
+            if len(dealt) == count:
+                return np.array(dealt)
+        rest = np.flatnonzero(current.available)
+        rest = rest[~np.isin(rest, self.ids)]
+        return self.rng.permutation(rest)[:count]
+
+    # ------------------------------------------------------------------ choose and learn
+
+    @property
+    def sigma(self) -> float:
+        """The noise level that is reckoned with."""
+        return self.level(self.model)
+
+    def level(self, model: CoreRidge) -> float:
+        """Return the noise level that such a model has."""
+        level = max(model.noise_scale(), self._told_sigma)
+        return level if level > 0 else 1.0
+
+    def believed(self) -> CoreRidge:
+        """Return the regression with every reward told so far; only to be read."""
+        if not self.told:
+            return self.model
+        model = self.model.copy()
+        places, entries = self._columns(self.held)
+        model.add(places, entries, self.mean, self.told, self.spread)
+        return model
+
+    def choose(self, current: ActionSet, context: FloatArray | None = None) -> Played:
+        """Return the held action, decided anew where it is not held any more."""
+        may_hold = current is self.policy.action_set and context is None
+        self.aged += 1
+        if may_hold and self.left > 0:
+            self.left -= 1
+            self.awaited += 1
+            return self.held
+        self.take_in()
+        self.open_gate(current)
+        self.held, width = self.decide(current, context, self.sigma)
+        steps = int(self.recipe.steps(np.array([self.model.counts]), np.array([width]))[0])
+        self.left, self.awaited = (steps - 1 if may_hold else 0), 1
+        return self.held
+
+    def choose_many(
+        self, current: ActionSet, count: int, context: FloatArray | None
+    ) -> list[Played]:
+        """Return actions each of which knows of the others but no reward."""
+        self.take_in()
+        self.open_gate(current)
+        known, sigma, plays = self.model, self.sigma, []
+        self.model = known.copy()
+        try:
+            for _ in range(count):
+                played, _ = self.decide(current, context, sigma)
+                plays.append(played)
+                self.model.imagine(*self._columns(played), self._normals())
+        finally:
+            self.model = known
+        self.left = self.awaited = 0
+        self.aged += count
+        return plays
+
+    def decide(
+        self, current: ActionSet, context: FloatArray | None, level: float
+    ) -> tuple[Played, float]:
+        """Return the best candidate, and its variance for unit noise."""
+        section, belief = self.section(current), self.model.belief()
+        sigma = np.array([level])
+        candidates = Candidates(
+            belief,
+            self.design,
+            None if context is None else context[None],
+            partial(self.best, section),
+            partial(self.recipe.bonus, sigma=sigma, rewards=np.array([self.model.counts + 1.0])),
+        )
+        spreads = belief.spreads(self.rng, self._promising(section))
+        spreads = self.recipe.scale * sigma[0] * spreads
+        climbed(candidates, spreads, section.axis_reach(), self.recipe.climbs)
+        chosen, widths = candidates.efficient(sigma) if self.recipe.is_round else candidates.best()
+        action = chosen[0]
+        slots = np.flatnonzero(action)
+        order = np.argsort(self.ids[slots])
+        slots = slots[order]
+        entries = read_only(action[slots]), EXPLOIT, context
+        played = Played(read_only(self.ids[slots]), *entries)
+        return played, float(widths[0])
+
+    def best(self, section: ActionSet, thetas: FloatArray) -> FloatArray:
+        """Return the oracle's actions on the slots."""
+        oracle = SparseOracle(min(self.policy.sparsity, section.dim), self.policy.oracle)
+        return oracle.actions(thetas, section)
+
+    def _promising(self, section: ActionSet) -> IntArray:
+        """Return the columns where a decision is made: the baseline, the best 2 H slots."""
+        base, width = self._whole.base, self._whole.width
+        if self.model.size <= FRESH:
+            return np.zeros(0, dtype=np.intp)
+        promise = self._promise(self._section[0] if self._section else self.policy.action_set)
+        count = min(2 * self.policy.sparsity, promise.size)
+        slots = np.argpartition(promise, promise.size - count)[promise.size - count :]
+        columns = base + (slots[:, None] * width + np.arange(width)).ravel()
+        return np.concatenate([np.arange(base), columns])
+
+    def learn(self, played: Played, reward: float, age: float = 0.0) -> None:
+        """Take in the reward of an action that was played `age` choices ago."""
+        weight = float(self.recipe.weights(np.array([age]))[0])
+        reward -= self._offset(played)
+        held = self.held
+        own = self.awaited > 0 and held.context is None and played.context is None
+        own = own and np.array_equal(played.indices, held.indices)
+        if own and np.array_equal(played.values, held.values):
+            self.awaited -= 1
+            self.told += weight
+            off = reward - self.mean
+            self.mean += off * (weight / self.told)
+            self.spread += weight * off * (reward - self.mean)
+            return
+        self.left = 0
+        self._add(played, reward, weight, 0.0)
+
+    def take_in(self) -> None:
+        """Let the regression know what was set aside, and fade where it is time."""
+        if self.told:
+            self._add(self.held, self.mean, self.told, self.spread)
+            self.told = self.mean = self.spread = 0.0
+        aged = np.array([self.aged])
+        if self.recipe.is_aged(aged)[0]:
+            self.model.fade(float(self.recipe.weights(aged.astype(np.float64))[0]), self.rng)
+            self.aged = 0
+
+    def correct(self, played: Played, old: float, new: float, age: float) -> None:
+        """Replace a reward by another."""
+        self.take_in()
+        missing = [i for i in played.indices.tolist() if i not in self._slots]
+        if missing:
+            raise InvalidValueError(
+                f"The reward cannot be corrected: coordinates {missing} of its action were set "
+                "aside for others since. Tell all rewards to a new learner."
+            )
+        weight, offset = float(self.recipe.weights(np.array([age]))[0]), self._offset(played)
+        self.model.correct(*self._columns(played), old - offset, new - offset, weight)
+        self.left = 0
+
+    def _offset(self, played: Played) -> float:
+        """Return what the action was believed to earn before any reward."""
+        centre = self._whole.centre
+        return 0.0 if centre is None else float(centre[played.indices] @ played.values)
+
+    def _add(self, played: Played, reward: float, weight: float, spread: float) -> None:
+        missing = [i for i in played.indices.tolist() if i not in self._slots]
+        if missing:
+            self.admit(np.array(missing))
+        places, entries = self._columns(played)
+        self.model.add(places, entries, reward, weight, spread, self._normals())
+
+    def _normals(self) -> FloatArray | None:
+        """Draw what keeps the deviates exact, where they are kept."""
+        return self.rng.standard_normal(DEVIATES) if self.model.size > FRESH else None
+
+    def _columns(self, played: Played) -> tuple[IntArray, FloatArray]:
+        """Return the non-zero columns of an action, and their entries."""
+        slots = np.array([self._slots[i] for i in played.indices.tolist()], dtype=np.intp)
+        whole = self._whole
+        if not whole.base and whole.width == 1:
+            return slots, played.values
+        given = np.ones(whole.width)
+        if played.context is not None:
+            given[1:] = played.context
+        columns = whole.base + slots[:, None] * whole.width + np.arange(whole.width)
+        entries = played.values[:, None] * given
+        places = np.concatenate([np.arange(whole.base), columns.ravel()])
+        return places, np.concatenate([given[: whole.base], entries.ravel()])
+
+    def deviations(self, model: CoreRidge) -> FloatArray:
+        """Return the deviations of the slots for unit noise, (slots,)."""
+        variances = np.diagonal(model.covariance)[self._whole.base :: self._whole.width]
+        return np.asarray(np.sqrt(variances))
+
+    def supports_drawn(self, model: CoreRidge, sigma: float, draws: int) -> BoolArray | None:
+        """Return which slots the best actions use, for the estimate and for draws."""
+        if not self.ids.size or model.counts < model.size:
+            return None
+        rng = np.random.default_rng(int(model.counts))
+        spreads = rng.standard_normal((draws, model.size)) @ np.linalg.cholesky(model.covariance).T
+        parameters = np.vstack([model.theta, model.theta + sigma * spreads])
+        section = self.section(self.policy.action_set)
+        return np.asarray(self.best(section, self.design.thetas(parameters)) != 0)
+
+    # ------------------------------------------------------------------ saved
+
+    def state(self) -> dict[str, Any]:
+        """Return all of it, JSON-safe."""
+        matrices = ("covariance", "gram")
+        model = {
+            name: pack_symmetric(value) if name in matrices else pack(value)
+            for name, value in self.model.state().items()
+        }
+        return {
+            "ids": self.ids.tolist(),
+            **model,
+            "held": self.held.to_list(),
+            **{name: getattr(self, name) for name in (*_COUNTS, *_TOLD)},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned; refuse what contradicts itself."""
+        dim = self.policy.action_set.dim
+        ids = read_indices("ids", state["ids"], dim)
+        if ids.size > max(CAPACITY, self.policy.sparsity):
+            raise InvalidValueError(f"state.ids must be at most {CAPACITY}, got {ids.size}.")
+        self.ids, self._section = ids, None
+        self._slots = {int(number): slot for slot, number in enumerate(ids)}
+        size = self.design.size
+        self.model = CoreRidge(np.ones(size))
+        vectors = {"theta", "response", "prior"}
+        model: dict[str, Any] = {}
+        for name in self.model.state():
+            if name in ("covariance", "gram"):
+                model[name] = unpack_symmetric(name, state[name], size)
+            elif name == "deviates":
+                model[name] = unpack(name, state[name], (DEVIATES, size if size > FRESH else 0))
+            else:
+                model[name] = unpack(name, state[name], (size,) if name in vectors else ())
+        self.model.restore(model)
+        expected = self._whole.prior(np.ones(1))[: self._whole.base]
+        if ids.size:
+            expected = np.append(expected, np.repeat(self._prior(ids), self._whole.width))
+        if not np.allclose(self.model.prior, expected, rtol=1e-9, atol=0):
+            raise InvalidValueError("state.prior contradicts the policy. Load an earlier copy.")
+        if (
+            min(self.model.counts, self.model.squares, self.model.spent) < 0
+            or not self.model.agrees()
+        ):
+            raise InvalidValueError(
+                "state.theta and state.covariance contradict the sums in state.gram and "
+                "state.response. Load an earlier copy."
+            )
+        self._restore_hold(state)
+
+    def _restore_hold(self, state: dict[str, Any]) -> None:
+        X = self.policy.action_set
+        self.held = read_played("held", state["held"], X.dim)
+        for name in _COUNTS:
+            setattr(self, name, as_integer(f"state.{name}", state[name], minimum=0))
+        for name in _TOLD:
+            setattr(self, name, as_number(f"state.{name}", state[name]))
+        if min(self.told, self.spread) < 0 or (self.told == 0 and (self.mean or self.spread)):
+            raise InvalidValueError(
+                f"state.told, state.mean and state.spread must be a number of rewards, their mean "
+                f"and spread, got {[self.told, self.mean, self.spread]}."
+            )
+        longest = self.recipe.hold * self.known
+        if self.left > longest:
+            raise InvalidValueError(
+                f"state.left must be at most {longest:g}, a share of {self.recipe.hold:g} of the "
+                f"rewards known, got {self.left}."
+            )
+        fits = self.held.indices.size <= self.policy.sparsity
+        if self.left and not (fits and X.contains(self.held.action(X.dim))):
+            raise InvalidValueError(
+                f"state.held must be an action of {X!r} with at most {self.policy.sparsity} "
+                "non-zeros."
+            )

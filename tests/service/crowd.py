@@ -57,6 +57,20 @@ class Crowd:
             thread.join(PATIENCE)
             assert not thread.is_alive()
 
+    @property
+    def acknowledged(self) -> int:
+        """How many decisions and rewards were answered so far."""
+        with self._lock:
+            return sum(len(known.actions) + len(known.rewards) for known in self.known.values())
+
+    def wait_for(self, more: int) -> None:
+        """Wait until so many more are answered: tests go by progress, not by the clock."""
+        wanted, deadline = self.acknowledged + more, time.monotonic() + PATIENCE
+        while self.acknowledged < wanted:
+            assert not self.failures, self.failures
+            assert time.monotonic() < deadline, "the crowd does not come forward"
+            time.sleep(0.002)
+
     def _guarded(self, number: int, keys: list[str]) -> None:
         try:
             self._play(random.Random(number), keys)
@@ -143,8 +157,9 @@ def check_against_library(
     for event in events:
         match event["kind"]:
             case "ask":
-                for logged in event["decisions"]:
-                    decision = learner.ask()
+                count = len(event["decisions"])
+                asked = learner.ask(count=count) if count > 1 else [learner.ask()]
+                for decision, logged in zip(asked, event["decisions"], strict=True):
                     mine = {str(i): x for i, x in enumerate(decision.action.tolist()) if x}
                     assert (decision.id, mine) == (logged["id"], logged["action"])
                     assert logged["id"] not in actions

@@ -40,14 +40,13 @@ def test_a_remote_learner_is_played_like_a_local_one(server: Server) -> None:
         assert [decision.id for decision in both] == [6, 7]
         there.forget(both[0])
         there.warm_start(np.eye(4)[:2], [1.0, 2.0])
-        for _ in range(2):
-            here.ask()
+        here.ask(count=2)
         here.forget(6)
         here.warm_start(np.eye(4)[:2], [1.0, 2.0])
         assert there.export().to_dict() == here.to_dict()
         assert there.info()["open"] == 1
         assert there.certificate()["gap"] == here.certificate().gap
-        assert len(there.posterior()["theta_hat"]) == 4
+        assert len(there.posterior()["coordinates"]) == 4
         assert there.history(after=11)["events"][0]["kind"] == "forget"
         client.learner("copy").import_from(here)
         there.correct(1, 9.0)

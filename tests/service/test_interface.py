@@ -58,8 +58,15 @@ def test_the_service_is_the_library(client: httpx.Client) -> None:
     known = client.get("/v1/learners/a/certificate").json()
     assert known["gap"] == learner.certificate().gap
     believed = client.get("/v1/learners/a/posterior").json()
-    assert learner.theta_hat is not None
-    assert believed["theta_hat"] == learner.theta_hat.tolist()
+    first = next(iter(learner.summary()))
+    assert believed["coordinates"][0] == {
+        "index": first.index,
+        "name": first.name,
+        "estimate": first.estimate,
+        "low": first.low,
+        "high": first.high,
+        "inclusion": first.inclusion,
+    }
     view = client.get("/v1/learners/a").json()
     assert (view["decisions"], view["rewards"], view["open"]) == (12, 13, 0)
 
@@ -95,24 +102,38 @@ def test_a_reward_is_told_once(client: httpx.Client) -> None:
     assert (view["rewards"], view["open"]) == (1, 1)
 
 
-def test_a_correction_replaces_the_reward_as_if_it_had_been_told(client: httpx.Client) -> None:
+def test_a_correction_is_the_learners_own(client: httpx.Client) -> None:
     create(client, seed=1)
     ask(client, count=3)
+    learner = POLICY.start(1)
+    learner.ask(count=3)
     for number, reward in ((1, 0.5), (2, 0.2), (3, 9.0)):
         tell(client, number, reward)
-    assert tell(client, 3, 0.9, correct=True).json()["state"] == "corrected"
-    learner = POLICY.start(1)
-    for _ in range(3):
-        learner.ask()
-    for number, reward in ((1, 0.5), (2, 0.2), (3, 0.9)):
         learner.tell(number, reward)
+    assert tell(client, 3, 0.9, correct=True).json()["state"] == "corrected"
+    learner.correct(3, 0.9)
     assert exported(client) == learner.to_dict()
     assert tell(client, 3, 0.9).json()["state"] == "unchanged"
     assert kind_of(tell(client, 3, 9.0)) == "reward-differs"
-    [decision] = ask(client)
-    assert decision["action"] == {
-        str(i): x for i, x in enumerate(learner.ask().action.tolist()) if x
-    }
+    assert ask(client)[0]["action"] == learner.ask().named
+
+
+def test_where_a_learner_cannot_take_a_reward_back_it_is_told_the_right_one_from_the_start(
+    client: httpx.Client,
+) -> None:
+    policy = sb.APSEE(action_set=sb.LpBall(dim=3), sparsity=1, sigma=0.5, delta=0.05)
+    create(client, policy=policy, seed=1)
+    told = [9.0, 0.5, 0.2, 0.7]
+    for reward in told:
+        tell(client, ask(client)[0]["id"], reward)
+    assert tell(client, 1, 0.9, correct=True).json()["state"] == "corrected"
+    learner = policy.start(1)
+    for reward in [0.9, *told[1:]]:
+        learner.tell(learner.ask(), reward)
+    assert exported(client) == learner.to_dict()
+    assert ask(client)[0]["action"] == learner.ask().named
+    assert tell(client, 2, -0.5, correct=True).json()["state"] == "corrected"
+    assert kind_of(tell(client, 2, 0.5)) == "reward-differs"
 
 
 def test_a_decision_is_forgotten_once_and_may_be_told_by_a_correction(
@@ -127,11 +148,42 @@ def test_a_decision_is_forgotten_once_and_may_be_told_by_a_correction(
     assert kind_of(tell(client, 2, 0.5)) == "decision-closed"
     assert tell(client, 2, 0.5, correct=True).status_code == 200
     learner = POLICY.start(0)
-    for _ in range(2):
-        learner.ask()
+    learner.ask(count=2)
     for number in (1, 2):
         learner.tell(number, 0.5)
     assert exported(client) == learner.to_dict()
+
+
+def test_coordinates_have_names(client: httpx.Client) -> None:
+    mix = sb.Box([0, 0, 0], [1, 1, 1], names=["tv", "radio", "print"])
+    policy = sb.SparseThompson(action_set=mix, sparsity=2)
+    assert create(client, policy=policy).json()["names"] == ["tv", "radio", "print"]
+    learner = policy.start(0)
+    [decision] = ask(client, available=["radio", "print"])
+    mine = learner.ask(available=["radio", "print"])
+    assert decision["action"] == mine.named
+    assert set(decision["action"]) <= {"radio", "print"}
+    pairs = {"actions": [{"tv": 1.0, "2": 0.5}], "rewards": [0.4]}
+    assert client.post("/v1/learners/a/observe", json=pairs).status_code == 200
+    learner.warm_start([[1.0, 0.0, 0.5]], [0.4])
+    assert exported(client) == learner.to_dict()
+    answer = client.post("/v1/learners/a/ask", json={"available": ["billboard"]})
+    assert kind_of(answer) == "invalid"
+
+
+def test_a_context_is_seen_before_deciding(client: httpx.Client) -> None:
+    policy = sb.SparseThompson(action_set=sb.Box([0] * 3, [1] * 3), sparsity=1, context=2)
+    create(client, policy=policy)
+    learner = policy.start(0)
+    for step in range(4):
+        [decision] = ask(client, context=[1.0, step])
+        assert decision["action"] == learner.ask(context=[1.0, step]).named
+        tell(client, decision["id"], step)
+        learner.tell(step + 1, step)
+    assert exported(client) == learner.to_dict()
+    for wrong in (None, [1.0], [1.0, 1e150]):
+        answer = client.post("/v1/learners/a/ask", json={"context": wrong})
+        assert kind_of(answer) == "invalid"
 
 
 def test_an_export_goes_on_here_and_an_import_there(client: httpx.Client) -> None:

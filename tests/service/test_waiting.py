@@ -33,8 +33,7 @@ def test_a_decision_without_reward_gets_the_default_and_a_late_one_replaces_it(
         assert tell(client, 2, 0.5).json()["state"] == "told"
         wait_for(client, open=0, rewards=3)
         learner = POLICY.start(1)
-        for _ in range(3):
-            learner.ask()
+        learner.ask(count=3)
         for number, reward in ((2, 0.5), (1, -1.0), (3, -1.0)):
             learner.tell(number, reward)
         assert exported(client) == learner.to_dict()
@@ -43,12 +42,9 @@ def test_a_decision_without_reward_gets_the_default_and_a_late_one_replaces_it(
         for number, reward in ((3, 0.7), (1, -1.0)):
             assert tell(client, number, reward).json()["state"] == "unchanged"
             assert kind_of(tell(client, number, 0.6)) == "reward-differs"
-        late = POLICY.start(1)
-        for _ in range(3):
-            late.ask()
-        for number, reward in ((2, 0.5), (1, -1.0), (3, 0.7)):
-            late.tell(number, reward)
-        assert exported(client) == late.to_dict()
+        for number, reward in ((3, 0.7), (1, -1.0)):
+            learner.correct(number, reward)
+        assert exported(client) == learner.to_dict()
         metrics = client.get("/metrics").text
         assert "sparsebandits_expired_decisions_total 2.0" in metrics
         assert "sparsebandits_late_rewards_total 2.0" in metrics

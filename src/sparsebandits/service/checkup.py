@@ -37,7 +37,7 @@ async def check_store(store: Store) -> tuple[int, list[str]]:
 async def _check(store: Store, row: LearnerRow) -> list[str]:
     policy = Policy.from_dict(msgspec.json.decode(await store.read.policy(row.policy)))
     events = await store.read.events(row.id)
-    lived = log.rebuild(policy, row.seed, events)
+    lived = log.replay(policy, row.seed, events)
     check_complete(lived, row)
     found = []
     if lived.mismatches:
@@ -54,7 +54,7 @@ async def _check(store: Store, row: LearnerRow) -> list[str]:
     elif snapshot is not None and not lived.mismatches:
         if snapshot.sequence > len(events):
             raise DamagedStoreError("its snapshot is newer than its log; restore a backup.")
-        then = log.rebuild(policy, row.seed, events[: snapshot.sequence])
+        then = log.replay(policy, row.seed, events[: snapshot.sequence])
         saved = msgspec.msgpack.decode(snapshot.body, type=Saved)
         if saved.open != then.open or saved.state != learners.to_bytes(then.learner):
             found.append("its snapshot is not what its log says.")

@@ -123,8 +123,8 @@ def _perform(lived: Lived, operation: Operation) -> Any:
                 learners.observe(learner, pairs)
                 return Observed(pairs)
     except SparseBanditsError as error:
-        if len(learner.open_decisions) != len(lived.open):
-            raise  # some of several decisions were given out: start again from the log
+        if isinstance(operation, Ask) and operation.count > 1:
+            raise  # it may have come half the way: start again from the log
         return RefusedError("invalid", str(error))
     raise AssertionError(operation)
 
@@ -268,12 +268,13 @@ async def _tell_closed(unit: UnitOfWork, told: Tell, resident: Resident) -> Outc
             "reward-differs",
             f"Decision {told.id} has another reward by now; ?correct=true replaces it.",
         )
-    _log(unit, resident, log.CORRECT, told.id, Rewarded(told.reward))
-    if before is None:
-        resident.row.rewards += 1
-    if is_late:
-        unit.counts["late"] += 1
-    if before != told.reward:
+    resident.row.rewards += before is None
+    unit.counts["late"] += is_late
+    content = Rewarded(told.reward)
+    if learners.try_correct(resident.lived.learner, told.id, told.reward):
+        _log(unit, resident, log.CORRECT, told.id, content)
+    else:
+        _log(unit, resident, log.REBUILD, told.id, content)
         committed = await unit.transaction.events(resident.row.id)
         resident.lived = log.rebuild(
             resident.lived.policy, resident.row.seed, [*committed, *resident.pending]
@@ -326,7 +327,7 @@ def _record(
             case Ask(), Asked():
                 first = resident.row.decisions + 1
                 event = _log(unit, resident, log.ASK, first, content)
-                names = learners.names_of(resident.lived.policy.action_set)
+                names = resident.lived.policy.action_set.names
                 views = [
                     _decision_view(number, choice, names, event.at)
                     for number, choice in enumerate(content.choices, start=first)
@@ -370,7 +371,7 @@ def _log(
         )
         row.decisions += len(content.choices)
         unit.counts["decisions"] += len(content.choices)
-    elif isinstance(content, Rewarded) and kind != log.CORRECT:
+    elif isinstance(content, Rewarded) and kind not in (log.CORRECT, log.REBUILD):
         assert decision is not None
         del lived.open[decision]
         row.rewards += content.reward is not None

@@ -33,7 +33,7 @@ async def certificate(service: Service, context: Context) -> Answer:
 
 async def posterior(service: Service, context: Context) -> Answer:
     """Say what is believed of each coordinate."""
-    return await _think(service, context, learners.posterior)
+    return await _think(service, context, lambda known: learners.posterior(known, _DRAWS))
 
 
 async def _think(
@@ -129,7 +129,7 @@ async def solve(service: Service, context: Context) -> Answer:
         )
         if not found.is_exact:
             service.engine.metrics.unproven.inc()
-        names = learners.names_of(whole)
+        names = whole.names
         values = found.action[list(found.support)].tolist()
         return ok(
             {

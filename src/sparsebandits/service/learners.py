@@ -3,16 +3,14 @@
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet
-from sparsebandits.errors import InvalidValueError
-from sparsebandits.policies import Learner, Policy
-from sparsebandits.policies.saved_state import Played
+from sparsebandits.errors import SparseBanditsError
+from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.validation import FloatArray
 
 
@@ -36,26 +34,31 @@ class Pair(msgspec.Struct, frozen=True, array_like=True):
 def ask(
     learner: Learner, available: Sequence[int] | None, context: Any, count: int
 ) -> list[Choice]:
-    """Return `count` choices. Refused at the first, the learner is as it was."""
-    if context is not None:
-        raise InvalidValueError(
-            f"{type(learner.policy).__name__} takes no context; leave out the key 'context'."
-        )
-    decisions = [learner.ask(available=available) for _ in range(count)]
-    choices = []
-    for decision in decisions:
-        indices = np.flatnonzero(decision.action)
-        values = decision.action[indices].tolist()
-        choices.append(Choice(indices.tolist(), values, decision.phase, decision.cycle))
-    return choices
+    """Return choices: of one, what `ask()` returns; of several, what `ask(count=...)` does."""
+    if count == 1:
+        return [_choice(learner.ask(available, context=context))]
+    return [_choice(each) for each in learner.ask(available, context=context, count=count)]
+
+
+def _choice(decision: Decision) -> Choice:
+    indices, values = decision.indices.tolist(), decision.values.tolist()
+    return Choice(indices, values, decision.phase, decision.cycle)
 
 
 def force(learner: Learner, number: int, choice: Choice) -> None:
     """Let an open decision have the action that was logged: that one was played."""
-    played = learner._open[number]
-    learner._open[number] = Played(
-        np.array(choice.indices, dtype=np.intp), np.array(choice.values), played.pull
-    )
+    indices, values = np.array(choice.indices, dtype=np.intp), np.array(choice.values)
+    before = learner._open[number]
+    learner._open[number] = replace(before, indices=indices, values=values)
+
+
+def try_correct(learner: Learner, number: int, reward: float) -> bool:
+    """Correct a reward if the learner can take one back; return whether it could."""
+    try:
+        learner.correct(number, reward)
+    except SparseBanditsError:
+        return False
+    return True
 
 
 def observe(learner: Learner, pairs: Sequence[Pair]) -> None:
@@ -84,23 +87,16 @@ def decisions_given(learner: Learner) -> int:
     return int(learner.to_dict()["state"]["next_id"]) - 1
 
 
-def names_of(action_set: ActionSet) -> Sequence[str] | None:
-    """Return the names of the coordinates, where the set has any."""
-    names: Sequence[str] | None = getattr(action_set, "names", None)
-    return names
-
-
 def certificate(learner: Learner, draws: int) -> dict[str, Any]:
     """Return the certificate as plain values; what JSON cannot say is None."""
     return _plain(asdict(learner.certificate(draws=draws)))
 
 
-def posterior(learner: Learner) -> dict[str, Any]:
-    """Return what is believed of each coordinate: an estimate, and a deviation where known."""
-    known = learner.certificate(draws=1)
-    deviation = getattr(known, "deviation", None)
-    estimate = learner.theta_hat
-    return _plain({"theta_hat": estimate, "deviation": deviation, "sigma": known.sigma})
+def posterior(learner: Learner, draws: int) -> dict[str, Any]:
+    """Return what is believed of each coordinate, the likeliest of the best support first."""
+    known = learner.summary(draws)
+    believed = {"rewards": known.rewards, "sigma": known.sigma, "note": known.note}
+    return _plain({**believed, "coordinates": [_plain(asdict(row)) for row in known]})
 
 
 def _plain(record: Mapping[str, Any]) -> dict[str, Any]:

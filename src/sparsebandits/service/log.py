@@ -11,7 +11,8 @@ from sparsebandits.service.learners import Choice, Pair
 from sparsebandits.store import DamagedStoreError, Event
 
 ASK, TELL, FORGET, EXPIRE = "ask", "tell", "forget", "expire"
-CORRECT, OBSERVE, IMPORT = "correct", "observe", "import"
+CORRECT, REBUILD, OBSERVE, IMPORT = "correct", "rebuild", "observe", "import"
+"""A correction is made by the learner, or by rebuilding it where it cannot take a reward back."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -49,6 +50,7 @@ _CONTENTS: dict[str, type[Content]] = {
     FORGET: Rewarded,
     EXPIRE: Rewarded,
     CORRECT: Rewarded,
+    REBUILD: Rewarded,
     OBSERVE: Observed,
     IMPORT: Imported,
 }
@@ -107,8 +109,11 @@ class Lived:
         match event.kind, read(event):
             case _, Asked() as asked:
                 self._ask(event, asked, count_mismatches)
-            case "correct", _:
-                pass  # `rebuild` has seen to it
+            case "rebuild", _:
+                pass  # `rebuilt` has seen to it
+            case "correct", Rewarded(reward=float(reward)):
+                assert event.decision is not None
+                self.learner.correct(event.decision, reward)
             case _, Rewarded(reward=reward):
                 assert event.decision is not None
                 del self.open[event.decision]
@@ -136,27 +141,34 @@ class Lived:
 
 
 def needs_rebuild(events: Iterable[Event]) -> bool:
-    """Whether events cannot be applied one after another: a correction reaches into the past."""
-    return any(event.kind == CORRECT for event in events)
+    """Whether events cannot be applied one after another: one reaches into the past."""
+    return any(event.kind == REBUILD for event in events)
+
+
+def replay(policy: Policy, seed: int | None, events: Sequence[Event]) -> Lived:
+    """Return the learner of a whole log."""
+    last = max((place for place, event in enumerate(events, 1) if event.kind == REBUILD), default=0)
+    lived = rebuild(policy, seed, events[:last])
+    for event in events[last:]:
+        lived.apply(event)
+    return lived
 
 
 def rebuild(policy: Policy, seed: int | None, events: Sequence[Event]) -> Lived:
-    """Return the learner of a whole log.
+    """Return the learner that was told every reward right from the start.
 
-    A corrected reward takes the place of the one that was told. What had been asked for before the
-    correction was chosen without it, so those actions are taken from the log without a word.
+    What had been asked for before a correction was chosen without it, so the actions are taken from
+    the log without a word.
     """
-    corrected: dict[int | None, Event] = {}
-    last = 0
-    for event in events:
-        if event.kind == CORRECT:
-            corrected[event.decision] = event
-            last = event.sequence
+    corrected = {event.decision: event for event in events if event.kind in (CORRECT, REBUILD)}
     lived = Lived(policy, policy.start(seed))
     for event in events:
-        final = corrected.get(event.decision) if event.kind in (TELL, FORGET, EXPIRE) else None
-        told = event if final is None else msgspec.structs.replace(event, body=final.body)
-        lived.apply(told, count_mismatches=event.sequence > last)
+        told = event
+        if event.kind in (TELL, FORGET, EXPIRE) and event.decision in corrected:
+            told = msgspec.structs.replace(event, body=corrected[event.decision].body)
+        elif event.kind == CORRECT:
+            told = msgspec.structs.replace(event, kind=REBUILD)
+        lived.apply(told, count_mismatches=False)
     return lived
 
 

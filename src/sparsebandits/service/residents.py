@@ -119,7 +119,7 @@ class Residents:
         saved_at = 0 if lived is None else lived.sequence
         if lived is None or log.needs_rebuild(events):
             whole = events if lived is None else await store.events(row.id)
-            lived = log.rebuild(policy, row.seed, whole)
+            lived = log.replay(policy, row.seed, whole)
         else:
             for event in events:
                 lived.apply(event)
@@ -133,7 +133,7 @@ class Residents:
         events = await store.events(row.id, resident.lived.sequence)
         if log.needs_rebuild(events):
             whole = await store.events(row.id)
-            resident.lived = log.rebuild(resident.lived.policy, row.seed, whole)
+            resident.lived = log.replay(resident.lived.policy, row.seed, whole)
         else:
             for event in events:
                 resident.lived.apply(event)

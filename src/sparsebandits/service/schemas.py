@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
-from sparsebandits.service import learners
 from sparsebandits.service.log import Lived
 from sparsebandits.service.times import as_text
 from sparsebandits.store import LearnerRow
@@ -151,7 +150,7 @@ def learner_view(lived: Lived, row: LearnerRow) -> LearnerView:
         policy=policy.kind,
         dim=policy.action_set.dim,
         sparsity=policy.sparsity,
-        names=learners.names_of(policy.action_set),
+        names=policy.action_set.names,
         seed=row.seed,
         reward_wait=row.reward_wait,
         default_reward=row.default_reward,
@@ -196,7 +195,7 @@ def availability(given: Sequence[Any] | None, action_set: ActionSet) -> list[int
 
 def index_of(entry: int | str, action_set: ActionSet) -> int:
     """Return the index of a coordinate that is given by index or name."""
-    dim, names = action_set.dim, learners.names_of(action_set)
+    dim, names = action_set.dim, action_set.names
     if isinstance(entry, str) and names is not None and entry in names:
         return list(names).index(entry)
     text = str(entry)

@@ -72,6 +72,12 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return fresh_url(request, request.param, tmp_path)
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.thorough)])
+def usual_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store where its kind should make no difference."""
+    return fresh_url(request, request.param, tmp_path)
+
+
 def fresh_url(request: pytest.FixtureRequest, kind: str, folder: Path) -> str:
     if kind == "sqlite":
         return f"sqlite:///{folder / 'store.db'}"

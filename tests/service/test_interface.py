@@ -13,8 +13,8 @@ from tests.service.servers import Farm
 
 
 @pytest.fixture
-def client(farm: Farm, store_url: str) -> Iterator[httpx.Client]:
-    with farm.serve(store_url).client() as client:
+def client(farm: Farm, usual_url: str) -> Iterator[httpx.Client]:
+    with farm.serve(usual_url).client() as client:
         yield client
 
 
@@ -279,8 +279,8 @@ def test_what_the_platform_asks_needs_no_token(client: httpx.Client) -> None:
     assert kind_of(client.patch("/v1/learners/a")) == "wrong-method"
 
 
-def test_metrics_and_log_lines_tell_no_secrets(farm: Farm, store_url: str) -> None:
-    server = farm.serve(store_url)
+def test_metrics_and_log_lines_tell_no_secrets(farm: Farm, usual_url: str) -> None:
+    server = farm.serve(usual_url)
     with server.client() as client:
         create(client, "secret-campaign")
         ask(client, "secret-campaign")

@@ -85,20 +85,20 @@ def test_a_cut_log_is_refused_and_others_go_on(farm: Farm, store_url: str) -> No
         assert ask(client, "b")[0]["id"] == 1
 
 
-def test_a_gap_in_the_log_and_an_unreadable_event_are_refused(farm: Farm, store_url: str) -> None:
+def test_a_gap_in_the_log_and_an_unreadable_event_are_refused(farm: Farm, usual_url: str) -> None:
     for harm in (
         "DELETE FROM events WHERE sequence = 12",
         "UPDATE events SET kind = 'nonsense' WHERE sequence = 12",
     ):
-        change(store_url, "DELETE FROM learners", "DELETE FROM events", "DELETE FROM snapshots")
-        with restarted(farm, store_url, lambda harm=harm: change(  # type: ignore[misc]
-            store_url, harm, "DELETE FROM snapshots"
+        change(usual_url, "DELETE FROM learners", "DELETE FROM events", "DELETE FROM snapshots")
+        with restarted(farm, usual_url, lambda harm=harm: change(  # type: ignore[misc]
+            usual_url, harm, "DELETE FROM snapshots"
         )) as client:  # fmt: skip
             assert kind_of(client.get("/v1/learners/a/export")) == "damaged"
 
 
 def test_the_log_wins_over_a_recomputed_action_and_it_is_counted(
-    farm: Farm, store_url: str
+    farm: Farm, usual_url: str
 ) -> None:
     """As if a machine that rounds otherwise had played."""
     other = Choice([0], [0.25], "exploit", 5)
@@ -111,11 +111,11 @@ def test_the_log_wins_over_a_recomputed_action_and_it_is_counted(
             await store.connection.run("UPDATE events SET body = ? WHERE sequence = 9", body)
             await store.connection.run("DELETE FROM snapshots")
 
-    with restarted(farm, store_url, lambda: use(store_url, rewrite)) as client:
+    with restarted(farm, usual_url, lambda: use(usual_url, rewrite)) as client:
         theirs = sb.Learner.from_dict(exported(client))
         events = client.get("/v1/learners/a/history").json()["events"]
         assert metric(client, "replay_mismatches_total") >= 1
-    count, problems = use(store_url, check_store)
+    count, problems = use(usual_url, check_store)
     assert count == 1
     assert any("come out otherwise" in problem for problem in problems)
     played = [event["decisions"][0]["action"] for event in events if event["kind"] == "ask"]
@@ -130,9 +130,9 @@ def test_the_log_wins_over_a_recomputed_action_and_it_is_counted(
     assert np.abs(as_computed - by_log.theta_hat).max() > 1e-3
 
 
-def test_a_learner_that_was_let_go_comes_back_the_same(farm: Farm, store_url: str) -> None:
+def test_a_learner_that_was_let_go_comes_back_the_same(farm: Farm, usual_url: str) -> None:
     """With room for two in memory, six learners are loaded from the store in turn."""
-    with farm.serve(store_url, resident=2, snapshot_every=3).client() as client:
+    with farm.serve(usual_url, resident=2, snapshot_every=3).client() as client:
         mine = [POLICY.start(seed) for seed in range(6)]
         for seed in range(6):
             create(client, f"k{seed}", seed=seed)
@@ -147,22 +147,22 @@ def test_a_learner_that_was_let_go_comes_back_the_same(farm: Farm, store_url: st
         assert metric(client, "replay_mismatches_total") == 0
 
 
-def test_check_finds_every_kind_of_harm(store_url: str, farm: Farm) -> None:
-    server = farm.serve(store_url, snapshot_every=8)
+def test_check_finds_every_kind_of_harm(usual_url: str, farm: Farm) -> None:
+    server = farm.serve(usual_url, snapshot_every=8)
     with server.client() as client:
         play(client)
         tell(client, 3, 7.0, correct=True)
         ask(client, count=2)
         client.delete("/v1/learners/a/decisions/11")
-    assert use(store_url, check_store) == (1, [])
+    assert use(usual_url, check_store) == (1, [])
     for harm, words in (
         ("UPDATE learners SET rewards = 99", "its row counts"),
         ("UPDATE snapshots SET digest = 'x'", "snapshot is damaged"),
         ("UPDATE learners SET head = 99", "but 99 were written"),
         ("DELETE FROM policies", "lacks the policy"),
     ):
-        change(store_url, harm)
-        assert any(words in problem for problem in use(store_url, check_store)[1]), harm
+        change(usual_url, harm)
+        assert any(words in problem for problem in use(usual_url, check_store)[1]), harm
 
 
 def in_process(url: str, work: Callable[[Groups], object]) -> None:
@@ -175,7 +175,7 @@ def in_process(url: str, work: Callable[[Groups], object]) -> None:
     asyncio.run(run())
 
 
-def test_a_clock_that_is_set_back_does_not_reorder_the_log(store_url: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_clock_that_is_set_back_does_not_reorder_the_log(usual_url: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     import time
 
     clock = [1000.0]
@@ -189,16 +189,16 @@ def test_a_clock_that_is_set_back_does_not_reorder_the_log(store_url: str, monke
             await groups.run([Job([Ask("a", None, None, 1)], single)])
         await groups.run([Job([Tell("a", 1, 0.5, False)], single)])
 
-    in_process(store_url, run)
+    in_process(usual_url, run)
 
     async def times(store: Store) -> list[float]:
         return [event.at for event in await store.read.events(1)]
 
-    assert use(store_url, times) == [2000.0, 2000.0, 3000.0, 3000.0]
-    assert use(store_url, check_store) == (1, [])
+    assert use(usual_url, times) == [2000.0, 2000.0, 3000.0, 3000.0]
+    assert use(usual_url, check_store) == (1, [])
 
 
-def test_one_bad_job_does_not_take_its_group_with_it(store_url: str) -> None:
+def test_one_bad_job_does_not_take_its_group_with_it(usual_url: str) -> None:
     class BrokenError(Exception):
         pass
 
@@ -214,12 +214,12 @@ def test_one_bad_job_does_not_take_its_group_with_it(store_url: str) -> None:
         asked = await groups.run([Job([Ask(key, None, None, 1)], single) for key in "abc"])
         assert [answer.status for _, answer in asked] == [200, 200, 200]
 
-    in_process(store_url, run)
+    in_process(usual_url, run)
 
     async def keys(store: Store) -> list[str]:
         return [row.key for row in await store.read.learners()]
 
-    assert use(store_url, keys) == ["a", "b", "c"]
+    assert use(usual_url, keys) == ["a", "b", "c"]
 
 
 def test_a_file_that_was_moved_away_is_found_again(farm: Farm, tmp_path: Path) -> None:

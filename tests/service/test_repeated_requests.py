@@ -42,8 +42,8 @@ def test_the_same_key_and_body_get_the_stored_answer(farm: Farm, store_url: str)
         assert after.content == first.content
 
 
-def test_a_refused_request_may_be_sent_again_with_its_key(farm: Farm, store_url: str) -> None:
-    with farm.serve(store_url).client() as client:
+def test_a_refused_request_may_be_sent_again_with_its_key(farm: Farm, usual_url: str) -> None:
+    with farm.serve(usual_url).client() as client:
         assert post(client, "/v1/learners/a/ask", {}, "k").status_code == 404
         create(client)
         assert post(client, "/v1/learners/a/ask", {}, "k").status_code == 200
@@ -51,8 +51,8 @@ def test_a_refused_request_may_be_sent_again_with_its_key(farm: Farm, store_url:
             assert kind_of(post(client, "/v1/learners/a/ask", {}, odd)) == "invalid"
 
 
-def test_twins_that_arrive_together_are_one(farm: Farm, store_url: str) -> None:
-    with farm.serve(store_url).client() as client:
+def test_twins_that_arrive_together_are_one(farm: Farm, usual_url: str) -> None:
+    with farm.serve(usual_url).client() as client:
         create(client)
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
             answers = list(

@@ -23,17 +23,17 @@ def request(client: httpx.Client, name: str, token: str | None) -> httpx.Respons
     return client.request(call.method, path, headers=headers, json={})
 
 
-def test_every_call_wants_a_token_that_reaches_far_enough(farm: Farm, store_url: str) -> None:
-    server = farm.serve(store_url)
-    by_scope = {scope: new_token(store_url, scope) for scope in SCOPES}
-    ended = new_token(store_url, expires_at=time.time() - 1)
-    revoked = new_token(store_url)
+def test_every_call_wants_a_token_that_reaches_far_enough(farm: Farm, usual_url: str) -> None:
+    server = farm.serve(usual_url)
+    by_scope = {scope: new_token(usual_url, scope) for scope in SCOPES}
+    ended = new_token(usual_url, expires_at=time.time() - 1)
+    revoked = new_token(usual_url)
 
     async def revoke(store: Store) -> None:
         async with store.transaction() as transaction:
             assert await transaction.revoke_token(revoked.split("_")[1], time.time())
 
-    use(store_url, revoke)
+    use(usual_url, revoke)
     good = by_scope["admin"]
     number = good.split("_")[1]
     wrong = [
@@ -61,12 +61,12 @@ def test_every_call_wants_a_token_that_reaches_far_enough(farm: Farm, store_url:
                 assert answer.status_code not in (401, 500)
 
 
-def test_a_prefix_keeps_a_token_to_its_learners(farm: Farm, store_url: str) -> None:
-    server = farm.serve(store_url)
+def test_a_prefix_keeps_a_token_to_its_learners(farm: Farm, usual_url: str) -> None:
+    server = farm.serve(usual_url)
     with server.client() as admin:
         for key in ("spring-1", "autumn-1"):
             create(admin, key)
-    with server.client(new_token(store_url, "admin", prefix="spring-")) as client:
+    with server.client(new_token(usual_url, "admin", prefix="spring-")) as client:
         assert client.post("/v1/learners/spring-1/ask", json={}).status_code == 200
         assert kind_of(client.post("/v1/learners/autumn-1/ask", json={})) == "narrow-token"
         assert kind_of(create(client, "autumn-2")) == "narrow-token"

@@ -25,9 +25,9 @@ def wait_for(client: httpx.Client, **expected: Any) -> None:
 
 
 def test_a_decision_without_reward_gets_the_default_and_a_late_one_replaces_it(
-    farm: Farm, store_url: str
+    farm: Farm, usual_url: str
 ) -> None:
-    with farm.serve(store_url).client() as client:
+    with farm.serve(usual_url).client() as client:
         create(client, seed=1, reward_wait=0.3, default_reward=-1.0)
         ask(client, count=3)
         assert tell(client, 2, 0.5).json()["state"] == "told"
@@ -48,7 +48,7 @@ def test_a_decision_without_reward_gets_the_default_and_a_late_one_replaces_it(
         metrics = client.get("/metrics").text
         assert "sparsebandits_expired_decisions_total 2.0" in metrics
         assert "sparsebandits_late_rewards_total 2.0" in metrics
-    assert use(store_url, check_store) == (1, [])
+    assert use(usual_url, check_store) == (1, [])
 
 
 def test_without_a_default_it_is_forgotten_even_if_the_server_was_away(
@@ -70,8 +70,8 @@ def test_without_a_default_it_is_forgotten_even_if_the_server_was_away(
     assert use(store_url, check_store) == (1, [])
 
 
-def test_what_waits_is_checked(farm: Farm, store_url: str) -> None:
-    with farm.serve(store_url).client() as client:
+def test_what_waits_is_checked(farm: Farm, usual_url: str) -> None:
+    with farm.serve(usual_url).client() as client:
         wrong: list[dict[str, Any]] = [
             {"default_reward": 1.0},
             {"reward_wait": 0},

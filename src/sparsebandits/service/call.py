@@ -8,10 +8,8 @@ from sparsebandits.service import schemas
 from sparsebandits.service.answers import Answer
 from sparsebandits.service.context import Context
 from sparsebandits.service.engine import Engine
-from sparsebandits.service.groups import Job, Result, single
-from sparsebandits.service.operations import (
-    Operation,
-)
+from sparsebandits.service.groups import Job, single
+from sparsebandits.service.operations import Operation, Result
 from sparsebandits.service.settings import Settings
 
 LARGEST_PAGE = 1000

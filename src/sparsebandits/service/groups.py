@@ -7,14 +7,13 @@ and loaded from the log again, so that memory never runs ahead of it.
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from sparsebandits.errors import SparseBanditsError
-from sparsebandits.service import handlers
-from sparsebandits.service.answers import Answer, RefusedError
+from sparsebandits.service import rounds
+from sparsebandits.service.answers import Answer, RefusedError, ok
 from sparsebandits.service.metrics import Metrics
-from sparsebandits.service.operations import Operation, Outcome
+from sparsebandits.service.operations import Operation, Result
 from sparsebandits.service.residents import Residents
 from sparsebandits.service.unit_of_work import UnitOfWork
 from sparsebandits.store import (
@@ -30,8 +29,6 @@ _LOGGER = logging.getLogger("sparsebandits.service")
 _TRIES = 20
 """How often a group that loses its race is carried out again."""
 
-Result = Outcome | RefusedError
-
 
 @dataclass(frozen=True, slots=True)
 class RequestKey:
@@ -44,12 +41,11 @@ class RequestKey:
 
 @dataclass(slots=True)
 class Job:
-    """A request: operations, how their results make one answer, and who waits for it."""
+    """A request: operations, and how their results make one answer."""
 
     operations: Sequence[Operation]
     compose: Callable[[Sequence[Result]], Answer]
     request_key: RequestKey | None = None
-    reply: Callable[[Answer], None] = field(default=lambda answer: None)
 
 
 class Groups:
@@ -92,7 +88,7 @@ class Groups:
                 unit = await self._begin(transaction, keys)
                 stored = await _stored_answers(transaction, jobs)
                 fresh = [job for job, answer in zip(jobs, stored, strict=True) if answer is None]
-                results = await handlers.carry_out(unit, [job.operations for job in fresh])
+                results = await rounds.carry_out(unit, [job.operations for job in fresh])
                 answers = iter(
                     [job.compose(done) for job, done in zip(fresh, results, strict=True)]
                 )
@@ -226,14 +222,5 @@ def _explained(error: Exception) -> RefusedError:
 
 def single(results: Sequence[Result]) -> Answer:
     """Answer a request of one operation."""
-    from sparsebandits.service.answers import ok
-
     [result] = results
     return result.answer if isinstance(result, RefusedError) else ok(result.body, result.status)
-
-
-def values_only(results: Sequence[Result]) -> Any:
-    """Return the bodies of results, of refusals the problems."""
-    return [
-        result.problem if isinstance(result, RefusedError) else result.body for result in results
-    ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparsebandits.policies import Learner, Policy
+from sparsebandits.service.answers import RefusedError
 from sparsebandits.service.log import Lived
 from sparsebandits.store import LearnerRow
 
@@ -94,3 +95,6 @@ class Outcome:
 
     status: int
     body: Any
+
+
+Result = Outcome | RefusedError

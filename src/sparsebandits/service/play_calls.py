@@ -6,13 +6,7 @@ from sparsebandits.service import schemas
 from sparsebandits.service.answers import Answer, RefusedError, ok
 from sparsebandits.service.call import Service, run
 from sparsebandits.service.context import Context
-from sparsebandits.service.groups import Result
-from sparsebandits.service.operations import (
-    Ask,
-    Forget,
-    Observe,
-    Tell,
-)
+from sparsebandits.service.operations import Ask, Forget, Observe, Result, Tell
 from sparsebandits.validation import as_reward
 
 

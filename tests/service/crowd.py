@@ -79,7 +79,7 @@ class Crowd:
 
     def _play(self, draw: random.Random, keys: list[str]) -> None:
         headers = {"Authorization": f"Bearer {self._token}"}
-        with httpx.Client(headers=headers, timeout=5.0) as client:
+        with httpx.Client(headers=headers, timeout=5.0, verify=False) as client:
             waiting: list[tuple[str, int]] = []
             while not self._stop.is_set():
                 key = draw.choice(keys)

@@ -34,10 +34,11 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def client(self, token: str | None = None, **keywords: Any) -> httpx.Client:
+    def client(self, token: str | None = None) -> httpx.Client:
         token = new_token(self.store) if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, **keywords)
+        # Nothing here speaks TLS, and reading the authorities takes as long as a whole test.
+        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, verify=False)
 
     def send(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from sparsebandits.service.groups import Groups, Job, single
 from sparsebandits.service.learners import Choice
 from sparsebandits.service.metrics import Metrics
 from sparsebandits.service.operations import Ask, Create, Tell
-from sparsebandits.service.residents import Residents
-from sparsebandits.store import Event, Store, open_store
+from sparsebandits.service.residents import Residents, Saved
+from sparsebandits.store import Event, Snapshot, Store, open_store
 from tests.service.playing import POLICY, ask, create, exported, kind_of, tell
 from tests.service.servers import Farm
 from tests.stores import use
@@ -65,6 +66,22 @@ def test_a_damaged_snapshot_is_passed_over_for_the_log(farm: Farm, store_url: st
     with restarted(farm, store_url, lambda: change(
         store_url, "UPDATE snapshots SET digest = 'x'"
     )) as client:  # fmt: skip
+        assert exported(client) == library().to_dict()
+        assert metric(client, "damaged_snapshots_total") == 1
+
+
+def test_a_snapshot_of_another_release_is_passed_over(farm: Farm, store_url: str) -> None:
+    """Its digest is right, and its state is one that cannot be read any more."""
+
+    async def rewrite(store: Store) -> None:
+        async with store.transaction() as transaction:
+            saved = await transaction.snapshot(1)
+            assert saved is not None
+            older = Saved(zlib.compress(b'{"version": 1, "state": {}}'), {})
+            body = msgspec.msgpack.encode(older)
+            await transaction.save_snapshots([Snapshot.of(1, saved.sequence, body)])
+
+    with restarted(farm, store_url, lambda: use(store_url, rewrite)) as client:
         assert exported(client) == library().to_dict()
         assert metric(client, "damaged_snapshots_total") == 1
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,6 +26,7 @@ from sparsebandits.service.openapi import describe_api
 from sparsebandits.service.settings import Settings
 from sparsebandits.version import __version__
 
+_LOGGER = logging.getLogger("sparsebandits.service")
 _THINKERS = 2
 """Requests that compute beside the groups at the same time."""
 
@@ -86,6 +88,9 @@ def _endpoint(app: FastAPI, call: Call) -> Callable[[Request], Awaitable[Respons
             return _response(RefusedError("invalid", "The JSON is nested too deeply.").answer)
         except ClientDisconnect:
             return Response(status_code=499)
+        except Exception:
+            _LOGGER.exception("a request failed")
+            return _response(RefusedError("internal", "The request failed; see the log.").answer)
 
     return endpoint
 

@@ -1,10 +1,12 @@
 """Learners in memory: the most recently used, up to a number and a size."""
 
+import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import msgspec
 
+from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies import Policy
 from sparsebandits.service import learners, log
 from sparsebandits.service.log import Lived
@@ -167,8 +169,12 @@ def check_complete(lived: Lived, row: LearnerRow) -> None:
 
 
 def _restored(policy: Policy, snapshot: Snapshot) -> Lived | None:
+    """Return the learner of a snapshot; None if it is damaged, or of another release."""
     if not snapshot.is_intact:
         return None
-    saved = _read_saved(snapshot.body)
-    learner = learners.from_bytes(policy, saved.state)
+    try:
+        saved = _read_saved(snapshot.body)
+        learner = learners.from_bytes(policy, saved.state)
+    except (SparseBanditsError, ValueError, zlib.error):  # also what msgspec and json raise
+        return None
     return Lived(policy, learner, snapshot.sequence, dict(saved.open))

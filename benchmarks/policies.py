@@ -1,9 +1,22 @@
-"""Policies that decide at every step: against the linear algebra that they need, and over d."""
+"""Policies that decide at every step: against the linear algebra that they need, and over d.
 
+    OPENBLAS_NUM_THREADS=1 python benchmarks/policies.py [--quick]
+
+What SparseThompson must reach comes first; --quick stops there. Its regret over d is measured by
+`scale.py`, which takes hours.
+"""
+
+import argparse
+import gc
 import itertools
 import time
+import tracemalloc
+from collections.abc import Iterator
 
 import numpy as np
+from decisions import Lanes, lane_seconds
+from decisions import needed_algebra as needed_decisions
+from peers import ask_tell_seconds, linucb_seconds
 from ratios import Ratio, once
 
 import sparsebandits as sb
@@ -40,6 +53,88 @@ def needed_algebra(steps: int) -> None:
         error = rewards[step] - np.einsum("nd,nd->n", actions, theta_hat)
         theta_hat += gain * (error / growth)[:, None]
         root -= gain[:, :, None] * (shadow / (growth + np.sqrt(growth))[:, None])[:, None, :]
+
+
+# ---------------------------------------------------------------------- what must be reached
+
+
+def thompson(action_set: sb.ActionSet) -> sb.SparseThompson:
+    return sb.SparseThompson(action_set=action_set, sparsity=SPARSITY)
+
+
+def cube(dim: int) -> sb.Box:
+    return sb.Box(np.zeros(dim), np.ones(dim))
+
+
+def dense_step_seconds(dim: int) -> float:
+    """Return the CPU seconds of one dense rank-one update and one matrix-vector product."""
+    rng = np.random.default_rng(0)
+    matrix, vector, product = np.eye(dim), rng.standard_normal(dim), np.empty((dim, dim))
+
+    def run() -> None:
+        for _ in range(50):
+            np.multiply.outer(vector, vector, out=product)
+            np.subtract(matrix, product, out=matrix)
+            matrix @ vector
+
+    return min(once(run, time.process_time) for _ in range(3)) / 50
+
+
+def learner_megabytes(dim: int) -> tuple[float, float]:
+    """Return what a learner with a full core keeps beyond its set, and the most it ever took."""
+    policy = thompson(sb.LpBall(dim))
+    rng = np.random.default_rng(0)
+    gc.collect()
+    tracemalloc.start()
+    learner = policy.start(seed=0)
+    for _ in range(60):  # rewards of actions from elsewhere fill the core
+        logged = np.zeros((1, dim))
+        logged[0, rng.choice(dim, 10, replace=False)] = 0.3
+        learner.warm_start(logged, rng.standard_normal(1))
+    del logged
+    for _ in range(100):
+        decision = learner.ask()
+        learner.tell(decision, float(rng.standard_normal()))
+    gc.collect()
+    kept, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return kept / 1e6, most / 1e6
+
+
+def must_reach() -> Iterator[Ratio]:
+    ball = thompson(BALL)
+    mine, peer = ask_tell_seconds(ball, 5000), linucb_seconds(DIM)
+    what = f"MABWiser LinUCB, {DIM} arms / ask + tell, d={DIM}, 5,000 asks"
+    yield Ratio(what, mine, peer, 12, True, f"[{1 / mine:,.0f} decisions per second]")
+    dense = dense_step_seconds(1000)
+    for name, make in (("l2 ball", sb.LpBall), ("box", cube)):
+        ours = ask_tell_seconds(thompson(make(1000)), 1000, before=200, repeats=2)
+        what = f"ask + tell, {name}, d=1,000 / dense rank-one update and product"
+        yield Ratio(what, ours, dense, 0.5, False)
+    for name, make in (("l2 ball", sb.LpBall), ("box", cube)):
+        few, many = (
+            ask_tell_seconds(thompson(make(dim)), 400, before=100, repeats=2)
+            for dim in (10**4, 10**6)
+        )
+        yield Ratio(f"ask + tell, {name}, d=10^6 / d=10^4", many, few, 2, False)
+    kept, most = learner_megabytes(10**6)
+    note = f"[{most:.0f} MB at most, with the logs it was fed by, a vector of d at a time]"
+    what = "memory of a learner with a full core beyond its set, d=10^6 / 50 MB"
+    yield Ratio(what, kept, 50.0, 1, False, note, "kB")
+    due = Lanes(ball, TRIALS, 2000).play(2000)
+    needed_decisions(ball, due)
+    lanes = lane_seconds(ball, TRIALS, 2000, before=0, repeats=3) * TRIALS * 2000
+    floor = min(once(lambda: needed_decisions(ball, due), time.process_time) for _ in range(3))
+    made = sum(some.size for some in due)
+    what = f"{TRIALS} lanes, d={DIM}, T=2,000 / the batched algebra of their decisions"
+    yield Ratio(what, lanes, floor, 2, False, f"[{made:,} decisions of {TRIALS * 2000:,} steps]")
+    alone = ask_tell_seconds(ball, 100, before=50, repeats=5)
+    together = lane_seconds(ball, 1000, 100, before=50, repeats=1)
+    what = f"one learner alone / one of 1,000 lanes, d={DIM}, steps 50 to 150"
+    yield Ratio(what, together, alone, 8, True)
+
+
+# ---------------------------------------------------------------------- over d
 
 
 def action_sets(dim: int, sparsity: int) -> dict[str, sb.ActionSet]:
@@ -110,7 +205,8 @@ def costs_over_dim() -> None:
                 print(Ratio(f"largest step of that curve, {where}", more, less, 3, False))
 
 
-def main() -> None:
+def lin_ts() -> None:
+    """Print LinTS against the algebra of its steps."""
     environment = sb.LinearEnvironment(
         action_set=BALL, theta_star=sb.UniformCube(), noise=sb.Gaussian(SIGMA)
     )
@@ -138,6 +234,16 @@ def main() -> None:
     )
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="only what must be reached")
+    quick = parser.parse_args().quick
+    for line in must_reach():
+        print(line, flush=True)
+    if not quick:
+        lin_ts()
+        costs_over_dim()
+
+
 if __name__ == "__main__":
     main()
-    costs_over_dim()

@@ -8,7 +8,7 @@ import argparse
 import tracemalloc
 
 import numpy as np
-from mabwiser.mab import MAB, LearningPolicy
+from peers import ask_tell_seconds, linucb_seconds
 from ratios import Ratio, once, seconds
 from scipy.stats import ortho_group
 
@@ -94,28 +94,10 @@ def one_cycle(make: str) -> list[str]:
     return lines
 
 
-def ask_tell(rng: np.random.Generator) -> Ratio:
+def ask_tell() -> Ratio:
     X = sb.LpBall(DIM)
     policy = sb.APSEE(action_set=X, sparsity=SPARSITY, sigma=0.5, confidence_scale=0.02)
-    rewards = rng.standard_normal(5000)
-
-    def ours() -> None:
-        learner = policy.start(seed=0)
-        for reward in rewards:
-            learner.tell(learner.ask(), reward)
-
-    arms = list(range(DIM))
-    contexts = rng.standard_normal((300, DIM))
-    bandit = MAB(arms, LearningPolicy.LinUCB(alpha=1.0))
-    bandit.fit(arms, rewards[:DIM].tolist(), contexts[:DIM])
-
-    def theirs() -> None:
-        for context, reward in zip(contexts, rewards, strict=False):
-            arm = bandit.predict([context])
-            bandit.partial_fit([arm], [reward], [context])
-
-    mine = seconds(ours, repeats=5) / rewards.size
-    peer = seconds(theirs, repeats=3) / contexts.shape[0]
+    mine, peer = ask_tell_seconds(policy, 5000), linucb_seconds(DIM)
     what = f"MABWiser LinUCB predict + partial_fit, {DIM} arms / ask + tell, d={DIM}"
     return Ratio(what, mine, peer, 10, True, f"[{1 / mine:,.0f} decisions per second]")
 
@@ -127,7 +109,7 @@ def main() -> None:
     for line in apsee(rng):
         print(line, flush=True)
     print(apsee_g(rng), flush=True)
-    print(ask_tell(rng), flush=True)
+    print(ask_tell(), flush=True)
     for make in ("l2 ball", "box"):
         print("\n".join(one_cycle(make)), flush=True)
 

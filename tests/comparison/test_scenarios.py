@@ -34,6 +34,9 @@ def test_the_scenarios_are_those_of_the_issue() -> None:
     assert isinstance(made["sigma-unknown"].noise, sb.UniformNoise)
     assert not made["missing-items"].action_sets.is_fixed
     assert made["late-rewards"].delay == sb.UniformDelay(200)
+    assert made["baseline"].baseline == 5
+    assert made["context"].contexts == sb.GaussianContexts(3, effect=0.5, shift=1.0)
+    assert made["drift"].drift == sb.Jump(1000)
     assert (made["sparse-theta"].dim, made["sparse-theta"].theta_star) == (
         100,
         sb.SparseTheta(5, smallest=0.25),
@@ -46,3 +49,23 @@ def test_the_scenarios_are_those_of_the_issue() -> None:
     for one in ROBUSTNESS:
         assert not one.tells_sigma
         assert one.name == "long-run" or one.horizons == (2_000,)
+
+
+@pytest.mark.parametrize("name", ["baseline", "context", "drift"])
+def test_who_knows_theta_at_every_step_has_no_regret(name: str) -> None:
+    """And who reckons with what the scenario is about takes part."""
+    scenario = SCENARIOS[name]
+    policies = scenario.field(2_000).policies
+    more = {
+        "baseline": {"SparseThompson, no intercept", "LinTS, intercept"},
+        "context": {"SparseThompson, no context"},
+        "drift": {"SparseThompson, half-life 250"},
+    }
+    assert more[name] <= set(policies)
+    recommended = policies[RECOMMENDED]
+    assert isinstance(recommended, sb.SparseThompson)
+    assert recommended.intercept
+    assert recommended.context == (3 if name == "context" else 0)
+    run = sb.simulate(policies["clairvoyant"], scenario.environment(), 1_010, 2, seed=0)
+    np.testing.assert_allclose(run.regret, 0.0, atol=1e-9)
+    assert run.optimal_share.min() == 1

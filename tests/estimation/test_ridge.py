@@ -470,3 +470,129 @@ def test_an_action_far_longer_than_the_others_costs_no_digits() -> None:
     lengths = np.sqrt(np.diagonal(precision))
     off = (precision @ theta - data.response[0]) / lengths
     assert np.abs(off).max() < 1e-9 * np.abs(data.response[0] / lengths).max()
+
+
+# ---------------------------------------------------------------------- groups and a free column
+
+FREE = np.array([0.0, 0.3, 2.0, 0.05])
+"""The first coordinate is an intercept."""
+
+
+def with_intercept(seed: int, n: int) -> tuple[FloatArray, FloatArray]:
+    actions, rewards = random_data(seed, n)
+    actions[:, 0] = 1.0
+    return actions, rewards
+
+
+@pytest.mark.parametrize("prior", [PRIOR, FREE], ids=["ridge", "intercept"])
+def test_rewards_of_one_action_at_once_are_the_same_one_by_one(prior: FloatArray) -> None:
+    """Two lanes with groups of different sizes, all lanes and some, past a refactoring."""
+    actions, _ = with_intercept(13, 40)
+    rng = np.random.default_rng(14)
+    together, single = RidgeLanes(2, prior), RidgeLanes(2, prior)
+    for step in range(20):
+        sizes = rng.integers(1, 60, 2)
+        rewards = [rng.normal(1.0, 2.0, size) for size in sizes]
+        means = np.array([some.mean() for some in rewards])
+        spread = np.array([((some - some.mean()) ** 2).sum() for some in rewards])
+        played = actions[2 * step : 2 * step + 2]
+        lanes = np.array([1, 0]) if step % 2 else None
+        told = np.arange(2) if lanes is None else lanes
+        together.add(played, means, lanes, sizes.astype(np.float64), spread)
+        for place in range(2):
+            for reward in rewards[place]:
+                single.add(played[[place]], np.array([reward]), told[[place]])
+    assert (together.counts > REFACTOR).any()
+    # What is free is measured from the anchor: the first reward, or the mean of the first group.
+    off = np.zeros((2, DIM))
+    off[:, 0] = single.anchor - together.anchor
+    np.testing.assert_allclose(together.theta_hat, single.theta_hat + off, rtol=1e-10, atol=1e-12)
+    for name in ("counts", "squares"):
+        np.testing.assert_allclose(together.arrays()[name], single.arrays()[name], rtol=1e-10)
+    np.testing.assert_allclose(together.gram, single.gram, rtol=1e-12, atol=1e-12)
+    for lane in range(2):
+        one, two = (data.root[lane] @ data.root[lane].T for data in (together, single))
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(together.noise_scale(), single.noise_scale(), rtol=1e-10)
+    if prior[0]:
+        np.testing.assert_allclose(together.response, single.response, rtol=1e-10, atol=1e-10)
+
+
+def test_a_free_coordinate_is_an_unpenalised_intercept() -> None:
+    """Ridge on centred columns, the way it is done by hand; and the same one by one as at once."""
+    actions, rewards = with_intercept(15, 50)
+    rewards += 100.0
+    data, logged = RidgeLanes(1, FREE), RidgeLanes(1, FREE)
+    for action, reward in zip(actions, rewards, strict=True):
+        data.add(action[None], np.array([reward]))
+    logged.add_many(actions, rewards)
+    means = actions[:, 1:].mean(axis=0)
+    centred, above = actions[:, 1:] - means, rewards - rewards.mean()
+    slopes = np.linalg.solve(centred.T @ centred + np.diag(FREE[1:]), centred.T @ above)
+    intercept = rewards.mean() - means @ slopes
+    for model in (data, logged):
+        np.testing.assert_allclose(model.theta_hat[0, 1:], slopes, rtol=1e-9)
+        assert model.theta_hat[0, 0] + model.anchor[0] == pytest.approx(intercept, rel=1e-12)
+        missed = above - centred @ slopes
+        expected = float(missed @ missed + slopes @ (FREE[1:] * slopes))
+        assert model.squares[0] == pytest.approx(expected, rel=1e-9)
+    assert data.anchor[0] == logged.anchor[0] == rewards[0]
+
+
+def test_before_its_first_reward_a_free_coordinate_stays_out_of_every_draw() -> None:
+    data = RidgeLanes(2, FREE)
+    data.add(np.array([[1.0, 0.5, 0.0, 0.0]]), np.array([7.0]), np.array([1]))
+    drawn = data.draw(np.ones((2, DIM)), np.ones(2))
+    assert drawn[0, 0] == 0
+    assert data.deviations()[0, 0] == 0
+    # Known as well as one reward says where the slope is what it is believed to be.
+    assert data.variances()[1, 0] == pytest.approx(1 + 0.25 / 0.3)
+
+
+@pytest.mark.parametrize("constant", [2.0**-3, 2.0**10, 2.0**20])
+def test_a_constant_in_every_reward_moves_the_anchor_alone(constant: float) -> None:
+    """Where the sum costs no digit, not one bit of anything else changes."""
+    actions, rewards = with_intercept(16, 60)
+    rewards = np.rint(rewards * 2**20) / 2**20
+    plain, raised = RidgeLanes(1, FREE), RidgeLanes(1, FREE)
+    for one, more in ((plain, 0.0), (raised, constant)):
+        one.add_many(actions[:20], rewards[:20] + more)
+        for action, reward in zip(actions[20:], rewards[20:], strict=True):
+            one.add(action[None], np.array([reward + more]))
+    assert raised.anchor[0] == plain.anchor[0] + constant
+    for name, array in plain.arrays().items():
+        if name != "anchor":
+            np.testing.assert_array_equal(array, raised.arrays()[name])
+
+
+def test_a_copy_is_told_what_the_first_is_not() -> None:
+    actions, rewards = with_intercept(17, 3)
+    data = RidgeLanes(3, FREE)
+    data.add(actions, rewards)
+    before = [bits(data, lane) for lane in range(3)]
+    twin, part = data.copy(), data.copy(np.array([2, 0]))
+    assert [bits(twin, lane) for lane in range(3)] == before
+    assert [bits(part, lane) for lane in range(2)] == [before[2], before[0]]
+    twin.add(actions, rewards)
+    part.add(actions[[2]], rewards[[2]], np.array([0]))
+    assert [bits(data, lane) for lane in range(3)] == before
+    assert bits(part, 0) == bits(twin, 2)
+    assert part.has_free
+    np.testing.assert_array_equal(part.prior, data.prior[:2])
+
+
+def test_beliefs_are_those_of_the_root() -> None:
+    data, slow = RidgeLanes(2, PRIOR), Slow(PRIOR)
+    for action, reward in zip(*random_data(18, 30), strict=True):
+        data.add(np.stack([action, action[::-1]]), np.array([reward, -reward]))
+        slow.add(action, reward)
+    inverse = np.linalg.inv(slow.precision)
+    belief, columns = data.belief(np.array([0])), random_data(19, 5)[0][None]
+    gains, widths = belief.gains(columns)
+    np.testing.assert_allclose(gains[0], columns[0] @ inverse, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(widths[0], [x @ inverse @ x for x in columns[0]], rtol=1e-9)
+    np.testing.assert_allclose(belief.column(np.array([2]))[0], inverse[2], rtol=1e-9)
+    np.testing.assert_allclose(belief.variances[0], np.diag(inverse), rtol=1e-9)
+    normals = np.random.default_rng(20).standard_normal((1, 3, DIM))
+    for spread, normal in zip(belief.spreads(normals)[0], normals[0], strict=True):
+        np.testing.assert_allclose(spread, data.root[0] @ normal, rtol=1e-12)

@@ -109,18 +109,23 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: adaptive("sparse-thompson", ellipsoid(), oracle="greedy", sigma=SIGMA),
         lambda: adaptive("sparse-thompson", box(), guarantee=True),
         lambda: adaptive("sparse-thompson", slates(), guarantee=True, sigma=0.0),
+        lambda: adaptive("sparse-thompson", box(-1.0), intercept=False),
     ],
     "lin-ts": [
         lambda: adaptive("lin-ts"),
         lambda: adaptive("lin-ts", ellipsoid(), oracle="greedy", sigma=SIGMA, ridge=0.2),
         lambda: adaptive("lin-ts", box(-1.0), oracle="top-h", scale=2.0),
         lambda: adaptive("lin-ts", slates(), oracle="swap"),
+        lambda: adaptive("lin-ts", box(), intercept=True),
     ],
     "oful": [
         lambda: adaptive("oful", starts=4, sweeps=3),
         lambda: adaptive("oful", ellipsoid(), sigma=SIGMA, radius=1.0, starts=3, sweeps=2),
         lambda: adaptive("oful", box(), maximiser="enumerate", theta_bound=3.0),
         lambda: adaptive("oful", slates(), maximiser="dani", ridge=0.5, delta=0.2),
+        lambda: adaptive("oful", starts=3, sweeps=2, sigma=SIGMA, intercept=True),
+        lambda: adaptive("oful", box(), maximiser="enumerate", radius=1.0, intercept=True),
+        lambda: adaptive("oful", slates(), maximiser="dani", ridge=0.5, intercept=True),
     ],
     "pege": [
         lambda: adaptive("pege"),
@@ -136,6 +141,7 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: adaptive("epsilon-greedy", rate=0.4),
         lambda: adaptive("epsilon-greedy", ellipsoid(), power=1.0, basis="boundary", ridge=0.1),
         lambda: adaptive("epsilon-greedy", slates(), rate=0.2),
+        lambda: adaptive("epsilon-greedy", box(-1.0), rate=0.4, intercept=True),
     ],
     "estc": [
         lambda: adaptive("estc", exploration_steps=20),
@@ -257,12 +263,41 @@ def used(policy: Policy, plays: Iterable[Play]) -> list[Play]:
     return [play for play in plays if everything or play.decision.phase == "explore"]
 
 
-def prior_of(policy: Policy) -> FloatArray | None:
-    """The diagonal of P of a policy that keeps a ridge regression of all rewards."""
-    if not isinstance(policy, Policy):
+def ridge_rule_of(source: Policy | Learner) -> RidgeRule | None:
+    """The rule of a policy, or of a learner, that keeps a ridge regression of all rewards."""
+    rule = source._rule if isinstance(source, Learner) else source.rule([np.random.default_rng(0)])
+    return rule if isinstance(rule, RidgeRule) else None
+
+
+def prior_of(source: Policy | Learner) -> FloatArray | None:
+    """The diagonal of P over all columns; of a learner, what it was learned to be."""
+    if not isinstance(source, Policy | Learner):
         return None
-    rule = policy.rule([np.random.default_rng(0)])
-    return rule.posterior.prior[0] if isinstance(rule, RidgeRule) else None
+    rule = ridge_rule_of(source)
+    return None if rule is None else rule.known.prior[0]
+
+
+def normal_equations(
+    source: Policy | Learner, plays: Iterable[Play]
+) -> tuple[FloatArray, FloatArray, float]:
+    """theta_hat of all columns, (V + P)^-1 and sigma_hat of told plays, the slow way.
+
+    A column of ones stands for the baseline, where there is one.
+    """
+    rule, prior = ridge_rule_of(source), prior_of(source)
+    assert rule is not None
+    assert prior is not None
+    told = [(play.decision.action, play.reward) for play in plays if play.reward is not None]
+    actions = np.array([action for action, _ in told]).reshape(-1, rule.dim)
+    rewards = np.array([reward for _, reward in told])
+    if rule.design.intercept:
+        actions = np.column_stack([np.ones(len(actions)), actions])
+    covariance = np.linalg.inv(actions.T @ actions + np.diag(prior))
+    theta = covariance @ (actions.T @ rewards)
+    missed = rewards - actions @ theta
+    least = float(missed @ missed + theta @ (prior * theta))
+    freedom = rewards.size - float(np.trace(actions @ covariance @ actions.T))
+    return theta, covariance, float(np.sqrt(least / freedom)) if freedom > 1e-9 else np.nan
 
 
 LEAST_SQUARES = (*SCHEDULED, "pege", "explore-then-commit")
@@ -272,29 +307,21 @@ OWN_ESTIMATE = ("estc", "csar", "random-sparse")
 """The Lasso, differences of means, none. All other kinds keep a ridge regression."""
 
 
-def expected_estimate(learner: Learner, plays: Iterable[Play]) -> FloatArray | None:
+def expected_estimate(source: Policy | Learner, plays: Iterable[Play]) -> FloatArray | None:
     """What theta_hat must be after these plays, by a slow way; kinds of `OWN_ESTIMATE` have none.
 
-    Least squares, or the ridge estimate from all rewards, which is 0 before the first.
+    Least squares, or the ridge estimate from all rewards, which is 0 before the first. Where the
+    prior is learned, `source` is the learner, which knows it.
     """
-    policy = learner.policy
+    policy = source.policy if isinstance(source, Learner) else source
     assert policy.kind not in OWN_ESTIMATE
-    if not isinstance(learner._rule, RidgeRule):
+    rule = ridge_rule_of(source)
+    if rule is None:
         return least_squares(used(policy, plays))
-    told = [(play.decision.action, play.reward) for play in plays if play.reward is not None]
-    actions = np.array([action for action, _ in told]).reshape(-1, policy.action_set.dim)
-    return ridge_estimate(learner, actions, np.array([reward for _, reward in told]))
-
-
-def ridge_estimate(learner: Learner, actions: FloatArray, rewards: FloatArray) -> FloatArray:
-    """The ridge estimate with the prior that a learner has come to, by the normal equations."""
-    rule = learner._rule
-    assert isinstance(rule, RidgeRule)
-    if not len(rewards):
+    told = [play for play in plays if play.reward is not None]
+    if not told:
         return np.zeros(rule.dim)
-    columns = rule.design.columns(actions)
-    precision = columns.T @ columns + np.diag(rule.posterior.prior[0])
-    return rule.design.thetas(np.linalg.solve(precision, columns.T @ rewards))
+    return normal_equations(source, told)[0][rule.design.base :]
 
 
 def through_json(learner: Learner) -> Learner:

@@ -161,7 +161,8 @@ def test_news_ends_it() -> None:
 
 def test_more_rewards_than_it_was_played_end_it() -> None:
     """A batch of old rewards of the same action is news, however they are counted."""
-    learner = sb.SparseThompson(action_set=sb.Box([0.0], [1.0]), sparsity=1).start(seed=0)
+    unit = sb.Box([0.0], [1.0])
+    learner = sb.SparseThompson(action_set=unit, sparsity=1, intercept=False).start(seed=0)
     learner.warm_start([[1.0]] * 9000, np.random.default_rng(0).normal(1.0, 0.1, 9000))
     waiting = [learner.ask() for _ in range(40)]
     while not decides(learner):  # the next hold begins

@@ -96,6 +96,8 @@ def test_the_order_of_rewards_does_not_matter(make: Make, seed: int) -> None:
         shuffled.tell(int(number), float(rewards[number - first]))
     one, two = ordered.to_dict()["state"], shuffled.to_dict()["state"]
     assert set(one) == set(two)
+    # Kept in the order in which they were told.
+    assert sorted(one.pop("told_rewards")) == sorted(two.pop("told_rewards"))
     for name in one:
         _assert_close(one[name], two[name])
     assert ordered.theta_hat is not None

@@ -15,14 +15,16 @@ from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     FIRST_OF_EACH,
     Make,
+    Play,
     adaptive,
     apsee,
     apsee_g,
     box,
     compact,
+    decision_of,
+    expected_estimate,
     moving,
     prior_of,
-    ridge_estimate,
 )
 
 DIM = 3
@@ -306,15 +308,14 @@ class AdaptiveMachine(LearnerMachine):
     @invariant()
     def the_estimate_is_least_squares(self) -> None:
         """Of the rewards and the prior: no row is needed for each coordinate."""
-        prior = prior_of(self.policy)
-        assert (prior is not None) == self.ridged
-        if prior is None:
+        assert (prior_of(self.policy) is not None) == self.ridged
+        if not self.ridged:
             return
-        actions = np.array([action for action, _ in self.pairs]).reshape(-1, DIM)
-        rewards = np.array([reward for _, reward in self.pairs])
-        found = ridge_estimate(self.learner, actions, rewards)
+        plays = [Play(decision_of(action), reward) for action, reward in self.pairs]
+        found = expected_estimate(self.learner, plays)
         theta = self.learner.theta_hat
         assert theta is not None
+        assert found is not None
         np.testing.assert_allclose(theta, found, rtol=1e-5, atol=1e-7)
 
     @invariant()

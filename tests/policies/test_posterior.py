@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import sparsebandits as sb
 from sparsebandits.policies import Learner, PosteriorCertificate
-from sparsebandits.policies.ridge_rule import RidgeRule
+from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
     DIM,
@@ -24,6 +24,7 @@ from tests.policies.examples import (
     adaptive,
     box,
     decision_of,
+    normal_equations,
     play,
     play_late,
     through_json,
@@ -33,21 +34,10 @@ RIDGE = sorted(set(EXAMPLES) - set(LEAST_SQUARES) - set(OWN_ESTIMATE))
 
 
 def posterior(learner: Learner, plays: list[Play]) -> tuple[FloatArray, FloatArray, float]:
-    """theta_hat, (V + P)^-1 and sigma_hat from the plays, by the normal equations."""
-    rule = learner._rule
-    assert isinstance(rule, RidgeRule)
-    prior, design = rule.posterior.prior[0], rule.design
-    told = [(p.decision.action, p.reward) for p in plays if p.reward is not None]
-    actions = np.array([action for action, _ in told]).reshape(-1, DIM)
-    rewards = np.array([reward for _, reward in told])
-    columns = design.columns(actions)
-    covariance = np.linalg.inv(columns.T @ columns + np.diag(prior))
-    theta = covariance @ (columns.T @ rewards)
-    missed = rewards - columns @ theta
-    least = float(missed @ missed + theta @ (prior * theta))
-    freedom = rewards.size - float(np.trace(columns @ covariance @ columns.T))
-    own = slice(design.base, None)
-    return design.thetas(theta), covariance[own, own], math.sqrt(least / freedom)
+    """theta_hat, its covariance for unit noise and sigma_hat from the plays, the slow way."""
+    theta, covariance, sigma = normal_equations(learner, plays)
+    own = slice(theta.size - DIM, None)  # behind the baseline
+    return theta[own], covariance[own, own], sigma
 
 
 def certify(learner: Learner, draws: int = 200) -> PosteriorCertificate:
@@ -76,6 +66,9 @@ def test_the_certificate_is_the_ridge_posterior(kind: str) -> None:
         given = getattr(policy, "sigma", "estimate")
         if not isinstance(given, str) and given > 0:
             sigma = max(sigma, given) if kind == "sparse-thompson" else given
+        rule = learner._rule
+        if isinstance(rule, ThompsonRule) and rule.recipe.evidence:
+            sigma = max(float(rule.sigma_young[0]), 0.0 if isinstance(given, str) else given)
         assert certificate.sigma == pytest.approx(sigma, rel=1e-5)
         assert certificate.theta_hat is not None
         assert certificate.deviation is not None

@@ -7,6 +7,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
+from sparsebandits.policies.candidates import Candidates
 from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import ellipsoid
@@ -43,6 +44,12 @@ def precision(rule: ThompsonRule, lane: int) -> FloatArray:
     return np.asarray(rule.posterior.gram[lane] + np.diag(rule.posterior.prior[lane]))
 
 
+def proposed(rule: ThompsonRule, action_set: sb.ActionSet) -> Candidates:
+    """What a rule proposes in all of its lanes."""
+    belief = rule.posterior.belief()
+    return rule.candidates(rule.everyone, action_set, belief, rule.noise_scale())
+
+
 def inverse(rule: ThompsonRule, lane: int) -> FloatArray:
     """C of a lane, from its sums."""
     return np.asarray(np.linalg.inv(precision(rule, lane)), dtype=np.float64)
@@ -60,7 +67,7 @@ def beta(rule: ThompsonRule, lane: int, width: float) -> float:
 @pytest.mark.parametrize("action_set", SETS, ids=IDS)
 def test_a_step_uphill_never_lowers_the_index_of_its_own_beta(action_set: sb.ActionSet) -> None:
     rule = rule_after(action_set, 15)
-    candidates = rule.candidates(rule.everyone, action_set, rule.noise_scale())
+    candidates = proposed(rule, action_set)
     thetas = candidates.uphill(candidates.index.shape[1])
     order = candidates.index.argpartition(-thetas.shape[1], axis=1)
     for lane in range(rule.lanes):
@@ -81,7 +88,7 @@ def test_a_step_uphill_never_lowers_the_index_of_its_own_beta(action_set: sb.Act
 def test_the_best_index_is_played() -> None:
     action_set = sb.LpBall(DIM, p=float("inf"))
     rule = rule_after(action_set, 20)
-    candidates = rule.candidates(rule.everyone, action_set, rule.noise_scale())
+    candidates = proposed(rule, action_set)
     for lane in range(rule.lanes):
         C, theta = inverse(rule, lane), rule.posterior.theta_hat[lane]
         for k, x in enumerate(candidates.actions[lane]):
@@ -99,7 +106,7 @@ def test_a_directed_proposal_is_the_likeliest_theta_that_is_so_optimistic() -> N
     """Among theta with theta_j = theta_hat_j + spread it minimises the distance in V."""
     action_set = sb.LpBall(DIM)
     rule = rule_after(action_set, 20)
-    candidates = rule.candidates(rule.everyone, action_set, rule.noise_scale())
+    candidates = proposed(rule, action_set)
     directed = candidates.directed(action_set.axis_reach())
     chosen = rule.policy.best_actions(rule.posterior.theta_hat, action_set) != 0
     for lane, theta in enumerate(directed):

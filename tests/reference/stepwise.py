@@ -56,21 +56,23 @@ def _run_trial(
     generators = {phase: stream(seed, number, purpose) for phase, purpose in PURPOSES.items()}
     learner = policy.start(learner_seed(seed, number))
     mailbox: Mailbox[tuple[Decision, float]] = Mailbox(environment, seed, number)
-    fixed = environment.action_sets.is_fixed
+    fixed, seeing = environment.action_sets.is_fixed, bool(getattr(policy, "context", 0))
+    first = stream(seed, number, Stream.CONTEXT), stream(seed, number, Stream.DRIFT)
+    course = environment.course(theta[None], policy.sparsity, [first[0]], [first[1]])
     best, best_support = benchmark.best(environment.action_set, theta[None], policy.sparsity)
-    recorder.optimum[trial] = best[0] if fixed else np.nan
+    recorder.optimum[trial] = best[0] if fixed and environment.is_steady else np.nan
     total, hits, place = 0.0, 0, 0
     for step in range(1, int(recorder.steps[-1]) + 1):
-        if fixed:
-            decision = learner.ask()
-        else:
-            current = environment.action_sets.at(step - 1)  # X_1 is at(0)
-            best, best_support = benchmark.best(current, theta[None], policy.sparsity)
-            decision = learner.ask(action_set=current)
+        moment = course.next()
+        theta, central = moment.theta[0], moment.central[0]
+        seen = moment.contexts[0] if seeing and moment.contexts is not None else None
+        current = environment.action_sets.at(step - 1)  # X_1 is at(0)
+        best, best_support = benchmark.best(current, theta[None], policy.sparsity)
+        decision = learner.ask(action_set=None if fixed else current, context=seen)
         if learner.support is not None and np.isnan(recorder.locked_at[trial]):
             # The test was made on what was known before this step.
             recorder.locked_at[trial] = step - 1
-            recorder.support_correct[trial] = learner.support == policy.support_of(theta)
+            recorder.support_correct[trial] = learner.support == policy.support_of(central)
         action = decision.action
         mean = float(np.einsum("nd,nd->n", action[None], theta[None])[0])  # as in lanes
         total += float(best[0]) - mean
@@ -78,7 +80,7 @@ def _run_trial(
         drawn = noise.draw(generators[decision.phase], 1)[0]
         if noise.depends_on_action:
             drawn *= float(noise.scale_of(action))
-        mailbox.post(step, (decision, mean + drawn))
+        mailbox.post(step, (decision, mean + float(moment.baseline[0]) + drawn))
         for told, reward in mailbox.arrivals(step):
             learner.tell(told, reward)
         if recorder.steps[place] == step:
@@ -86,8 +88,8 @@ def _run_trial(
             recorder.optimal_share[trial, place] = hits / step
             estimate = learner.estimate_in_use
             if estimate is not None:
-                error = np.linalg.norm((estimate - theta)[None], axis=1)  # the bits of the lanes
+                error = np.linalg.norm((estimate - central)[None], axis=1)  # the bits of the lanes
                 recorder.theta_error[trial, place] = float(error[0])
                 if recorder.overlap is not None:
-                    recorder.overlap[trial, place] = found_share(policy, theta, estimate)
+                    recorder.overlap[trial, place] = found_share(policy, central, estimate)
             place += 1

@@ -73,8 +73,10 @@ class WrongLanes(LinTSRule):
         rewards: FloatArray,
         pulls: IntArray,
         lanes: IntArray | None = None,
+        contexts: FloatArray | None = None,
+        ages: FloatArray | None = None,
     ) -> None:
-        super().learn(actions, rewards, pulls, self.everyone[: len(actions)])
+        super().learn(actions, rewards, pulls, self.everyone[: len(actions)], contexts, ages)
 
 
 class OneBuffer(LinTSRule):
@@ -120,10 +122,12 @@ class InOrder(LinTSRule):
         rewards: FloatArray,
         pulls: IntArray,
         lanes: IntArray | None = None,
+        contexts: FloatArray | None = None,
+        ages: FloatArray | None = None,
     ) -> None:
         if (actions != self.last).any():
             raise RuntimeError("out of order")
-        super().learn(actions, rewards, pulls, lanes)
+        super().learn(actions, rewards, pulls, lanes, contexts, ages)
 
 
 class Lenient(sb.Learner):

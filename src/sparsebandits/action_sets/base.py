@@ -296,6 +296,19 @@ class ActionSet(Described):
         actions : (n, dim)
         values : (n,)
         """
+        actions, on_support, chosen = self._act_on(theta, indices, all_on)
+        values = self._worth(on_support, chosen, np.asarray((indices >= 0).any(axis=-1)))
+        if all_on:
+            values = np.where(np.isnan(values), -np.inf, values)
+        return actions, values
+
+    def act_on(self, theta: FloatArray, indices: IntArray) -> FloatArray:
+        """Return the actions of `respond_on`, without their values."""
+        return self._act_on(theta, indices, False)[0]
+
+    def _act_on(
+        self, theta: FloatArray, indices: IntArray, all_on: bool
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         rows = np.arange(theta.shape[0])[:, None]
         on_support = theta[rows, indices]
         padded = indices.size > 0 and indices.min() < 0
@@ -305,10 +318,7 @@ class ActionSet(Described):
         # Padding lands in one column more than there are coordinates, and is cut off with it.
         actions = np.zeros((theta.shape[0], self.dim + padded))
         actions[rows, indices] = chosen
-        values = self._worth(on_support, chosen, np.asarray((indices >= 0).any(axis=-1)))
-        if all_on:
-            values = np.where(np.isnan(values), -np.inf, values)
-        return actions[:, : self.dim], values
+        return actions[:, : self.dim] if padded else actions, on_support, chosen
 
     def unconstrained_values(self, theta: FloatArray) -> FloatArray:
         """Return the values without a sparsity constraint for rows of theta, (n,), unchecked."""

@@ -84,6 +84,12 @@ class LpBall(ActionSet):
             return self.radius * np.sign(theta)
         largest = size.max(axis=-1, keepdims=True)
         largest[largest == 0] = 1.0  # theta = 0, and so is its response
+        if self._q == 2:
+            unit = theta / largest
+            norm = np.sqrt(np.einsum("...i,...i->...", unit, unit))[..., None]
+            norm[norm == 0] = 1.0
+            unit *= self.radius / norm
+            return np.asarray(unit)
         shares = (size / largest) ** self._q  # of numbers in [0, 1]: no power overflows
         total = shares.sum(axis=-1, keepdims=True)
         total[total == 0] = 1.0

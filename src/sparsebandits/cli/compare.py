@@ -11,7 +11,11 @@ import click
 from sparsebandits.cli.output import json_option, open_console, print_table, progress_bars
 from sparsebandits.cli.problem_file import check_keys, read_problem
 from sparsebandits.descriptions import nearest
-from sparsebandits.environments import LinearEnvironment, environment_from_dict
+from sparsebandits.environments import (
+    ENVIRONMENT_KEYS,
+    LinearEnvironment,
+    environment_from_dict,
+)
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
 from sparsebandits.policies.reader import read_policy
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
     from sparsebandits.comparison.field import Field
     from sparsebandits.comparison.scenarios import Scenario
 
-_ENVIRONMENT = ("action_set", "action_sets", "theta_star", "noise", "names", "delay")
 _HORIZON, _TRIALS = 2_000, 20
 _DEFAULT = "l2"
 _WIDTH = 100
@@ -137,9 +140,9 @@ def _from_file(file: Path) -> "Scenario":
 
     data = read_problem(file)
     sets = "action_sets" if "action_sets" in data else "action_set"
-    known = ("sparsity", "horizon", "trials", *_ENVIRONMENT)
+    known = ("sparsity", "horizon", "trials", *ENVIRONMENT_KEYS)
     check_keys(file, data, known, needed=(sets, "sparsity", "theta_star"))
-    environment = environment_from_dict({key: data[key] for key in _ENVIRONMENT if key in data})
+    environment = environment_from_dict({key: data[key] for key in ENVIRONMENT_KEYS if key in data})
     return Scenario(
         name=file.name,
         about="from a file",

@@ -44,6 +44,7 @@ def make_field(
     field = Field(policies={}, left_out={})
     texts = {
         **_learners(X, sigma),
+        **_practice(environment, sigma),
         **(_paper(X, sigma) if is_fixed else _paper_moving(X)),
         "random H-sparse": "random-sparse",
         "CUCB": "cucb",
@@ -83,6 +84,22 @@ def _learners(X: ActionSet, sigma: str) -> dict[str, str]:
         "support elimination": f"support-elimination:{sigma}",
         "CSAR": f"csar:{sigma}",
     }
+
+
+def _practice(environment: LinearEnvironment, sigma: str) -> dict[str, str]:
+    """Return who reckons with what the paper's model leaves out, where that is there."""
+    texts = {}
+    if environment.contexts is not None:
+        texts[RECOMMENDED] = f"sparse-thompson:context={environment.contexts.size}"
+        texts["SparseThompson, no context"] = "sparse-thompson"
+    if environment.drift is not None:
+        half_life = environment.drift.at / 4
+        texts[f"SparseThompson, half-life {half_life:g}"] = f"sparse-thompson:half_life={half_life}"
+    if environment.baseline:
+        texts["SparseThompson, no intercept"] = "sparse-thompson:intercept=false"
+        texts["LinTS, intercept"] = f"lin-ts:{sigma},intercept=true"
+        texts["epsilon-greedy, intercept"] = "epsilon-greedy:intercept=true"
+    return texts
 
 
 def _paper(X: ActionSet, sigma: str) -> dict[str, str]:

@@ -12,6 +12,8 @@ from sparsebandits.environments import (
     GENRES_SHOWN,
     AdversarialTheta,
     Gaussian,
+    GaussianContexts,
+    Jump,
     LinearEnvironment,
     RandomAvailability,
     SparseTheta,
@@ -149,6 +151,37 @@ ROBUSTNESS: tuple[Scenario, ...] = (
             noise=Gaussian(SIGMA),
             delay=UniformDelay(200),
         ),
+    ),
+    Scenario(
+        name="baseline",
+        about="5 in every reward, whatever is played",
+        environment=lambda: LinearEnvironment(
+            action_set=LpBall(DIM), theta_star=UniformCube(), noise=Gaussian(SIGMA), baseline=5.0
+        ),
+        notes=("Regret does not see the baseline. Who reckons with none takes it for theta*.",),
+    ),
+    Scenario(
+        name="context",
+        about="theta_t moves with three numbers that are seen before each decision",
+        environment=lambda: LinearEnvironment(
+            action_set=LpBall(DIM),
+            theta_star=UniformCube(),
+            noise=Gaussian(SIGMA),
+            baseline=1.0,
+            contexts=GaussianContexts(3, effect=0.5, shift=1.0),
+        ),
+        notes=("Regret is against the best action for theta_t; the error is of theta at z = 0.",),
+    ),
+    Scenario(
+        name="drift",
+        about="theta* drawn anew after 1,000 steps",
+        environment=lambda: LinearEnvironment(
+            action_set=LpBall(DIM),
+            theta_star=UniformCube(),
+            noise=Gaussian(SIGMA),
+            drift=Jump(1000),
+        ),
+        notes=("Nobody is told of the jump.",),
     ),
     Scenario(
         name="sparse-theta",

@@ -1,10 +1,12 @@
 """The worlds that policies play in: action sets over time, theta* and the noise on the reward."""
 
 from sparsebandits.environments.availability import PeriodicAvailability, RandomAvailability
+from sparsebandits.environments.contexts import GaussianContexts
 from sparsebandits.environments.delay import UniformDelay
+from sparsebandits.environments.drift import Jump
 from sparsebandits.environments.empirical import Empirical
 from sparsebandits.environments.films import film_recommendation
-from sparsebandits.environments.linear import LinearEnvironment
+from sparsebandits.environments.linear import ENVIRONMENT_KEYS, LinearEnvironment
 from sparsebandits.environments.noise import (
     Gaussian,
     Heteroscedastic,
@@ -38,6 +40,7 @@ from sparsebandits.environments.video_recommendation import (
 environment_from_dict = LinearEnvironment.from_dict
 
 __all__ = [
+    "ENVIRONMENT_KEYS",
     "GENRES",
     "GENRES_SHOWN",
     "NOISES",
@@ -51,7 +54,9 @@ __all__ = [
     "FixedSet",
     "GapTheta",
     "Gaussian",
+    "GaussianContexts",
     "Heteroscedastic",
+    "Jump",
     "LinearEnvironment",
     "Noise",
     "PeriodicAvailability",

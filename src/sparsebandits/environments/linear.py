@@ -1,14 +1,18 @@
-"""The linear environment Y_t = theta*·x_t + eta_t: an action set, a parameter and a noise."""
+"""The linear environment Y_t = b + theta*·x_t + eta_t: an action set, a parameter, a noise."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.descriptions import Described, as_fields, call_with
+from sparsebandits.environments.contexts import GaussianContexts
+from sparsebandits.environments.course import Course
 from sparsebandits.environments.delay import UniformDelay
+from sparsebandits.environments.drift import Jump
 from sparsebandits.environments.noise import Gaussian, Noise
 from sparsebandits.environments.parameters import ThetaSampler
 from sparsebandits.environments.sequences import ActionSetSequence, FixedSet, as_action_set
@@ -20,6 +24,7 @@ from sparsebandits.validation import (
     as_generator,
     as_instance,
     as_integer,
+    as_number,
     as_sparsity,
     describe,
 )
@@ -31,7 +36,16 @@ _PARTS: dict[str, type[Described]] = {
     "action_sets": ActionSetSequence,
     "noise": Noise,
     "delay": UniformDelay,
+    "contexts": GaussianContexts,
+    "drift": Jump,
 }
+
+_OPTIONAL: dict[str, tuple[type[Described], str]] = {
+    "delay": (UniformDelay, "a delay such as UniformDelay(200)"),
+    "contexts": (GaussianContexts, "contexts such as GaussianContexts(3)"),
+    "drift": (Jump, "a drift such as Jump(1000)"),
+}
+"""Parts that there may be none of."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -55,6 +69,13 @@ class LinearEnvironment:
         What the coordinates stand for, all different.
     delay : UniformDelay, optional
         How late rewards are told in a simulation; at once unless given.
+    baseline : float
+        b, in every reward whatever is played. Regret does not see it.
+    contexts : GaussianContexts, optional
+        What is seen before each decision, by which theta_t = theta* + Gamma z_t moves. Regret is
+        against the best action for theta_t.
+    drift : Jump, optional
+        How theta* changes in the course of a trial; a sampler of it is needed then.
 
     Examples
     --------
@@ -68,6 +89,14 @@ class LinearEnvironment:
     2.0
     >>> print(round(session.pull([0.0, -1.0, 0.0]), 3))
     2.081
+
+    >>> env = LinearEnvironment(
+    ...     action_set=sb.LpBall(dim=3), theta_star=[1.0, -2.0, 0.5], baseline=5.0,
+    ...     contexts=sb.GaussianContexts(2),
+    ... )
+    >>> session = env.start(seed=0, sparsity=1)
+    >>> session.context.round(2), session.mean([0.0, 0.0, 0.0])
+    (array([ 1.03, -0.83]), 5.0)
     """
 
     action_set: ActionSet
@@ -76,6 +105,9 @@ class LinearEnvironment:
     noise: Noise
     names: tuple[str, ...] | None
     delay: UniformDelay | None
+    baseline: float
+    contexts: GaussianContexts | None
+    drift: Jump | None
 
     def __init__(
         self,
@@ -86,18 +118,29 @@ class LinearEnvironment:
         noise: Noise = _PAPER_NOISE,
         names: Iterable[str] | None = None,
         delay: UniformDelay | None = None,
+        baseline: float = 0.0,
+        contexts: GaussianContexts | None = None,
+        drift: Jump | None = None,
     ) -> None:
         sequence = _as_sequence(action_set, action_sets)
         as_instance("noise", noise, Noise, "a noise such as Gaussian(0.5)")
-        if delay is not None:
-            as_instance("delay", delay, UniformDelay, "a delay such as UniformDelay(200)")
+        parts = {"delay": delay, "contexts": contexts, "drift": drift}
+        for name, part in parts.items():
+            if part is not None:
+                as_instance(name, part, *_OPTIONAL[name])
+        if drift is not None and not isinstance(theta_star, ThetaSampler):
+            raise InvalidValueError(
+                "drift draws theta* anew, so theta_star must be a sampler such as UniformCube(), "
+                f"got {describe(theta_star)}."
+            )
         checked = {
             "action_set": sequence.base,
             "action_sets": sequence,
             "theta_star": _as_theta_star(theta_star, sequence.dim),
             "noise": noise,
             "names": _as_names(names, sequence.dim),
-            "delay": delay,
+            "baseline": as_number("baseline", baseline),
+            **parts,
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -112,6 +155,16 @@ class LinearEnvironment:
         """The sigma of `ass:noise`; infinite where the noise breaks the assumption."""
         return self.noise.sigma
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the reward is theta*·x + noise, with one theta* in a trial."""
+        return self.baseline == 0 and self.is_steady
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether theta_t is the same at every step of a trial."""
+        return self.contexts is None and self.drift is None
+
     def draw_theta(self, rng: np.random.Generator, sparsity: int) -> FloatArray:
         """Return theta* of one trial, (dim,): drawn, or the given one without touching `rng`."""
         as_generator(rng)
@@ -120,8 +173,33 @@ class LinearEnvironment:
             return self.theta_star.draw(rng, self.dim, limit)
         return self.theta_star
 
+    def course(
+        self,
+        theta: FloatArray,
+        sparsity: int,
+        contexts: Sequence[np.random.Generator],
+        drift: Sequence[np.random.Generator],
+    ) -> Course:
+        """Return theta_t, baseline and contexts of trials with these theta*, (trials, dim).
+
+        The generators, one of each kind for each trial, draw the contexts and the drift.
+        """
+        return Course(
+            theta,
+            baseline=self.baseline,
+            contexts=self.contexts,
+            drift=self.drift,
+            draw_theta=partial(self.draw_theta, sparsity=sparsity),
+            context_generators=contexts,
+            drift_generators=drift,
+        )
+
     def session(
-        self, theta: Any, rng: np.random.Generator, sparsity: int | None = None
+        self,
+        theta: Any,
+        rng: np.random.Generator,
+        sparsity: int | None = None,
+        course_rng: np.random.Generator | None = None,
     ) -> EnvironmentSession:
         """Return the interactive side for a given theta* and noise stream.
 
@@ -132,21 +210,30 @@ class LinearEnvironment:
             Where the noise comes from.
         sparsity : int, optional
             H; dim, that is no constraint, unless given.
+        course_rng : numpy.random.Generator, optional
+            Where contexts and drift come from; needed where there are any.
         """
+        limit = self.dim if sparsity is None else as_sparsity(sparsity, self.dim)
+        if course_rng is None and not self.is_steady:
+            raise InvalidValueError(
+                "Contexts and drift are drawn in a session: give session(..., course_rng=...), or "
+                "use start(seed, sparsity)."
+            )
+        known, streams = _as_fixed(theta, self.dim)[None], [course_rng] if course_rng else []
         return EnvironmentSession(
             action_sets=self.action_sets,
-            theta=_as_fixed(theta, self.dim),
+            course=self.course(known, limit, streams, streams),
             noise=self.noise,
             rng=as_generator(rng),
-            sparsity=self.dim if sparsity is None else as_sparsity(sparsity, self.dim),
+            sparsity=limit,
             names=self.names,
         )
 
     def start(self, seed: int, sparsity: int) -> EnvironmentSession:
         """Draw theta* and return the interactive side; the same seed gives the same session."""
         root = np.random.SeedSequence(as_integer("seed", seed, minimum=0))
-        parameter, noise = (np.random.default_rng(child) for child in root.spawn(2))
-        return self.session(self.draw_theta(parameter, sparsity), noise, sparsity)
+        parameter, noise, course = (np.random.default_rng(child) for child in root.spawn(3))
+        return self.session(self.draw_theta(parameter, sparsity), noise, sparsity, course)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "LinearEnvironment":
@@ -162,7 +249,7 @@ class LinearEnvironment:
         """
         fields = as_fields("An environment", data)
         for key, family in _PARTS.items():
-            if key in fields and not (key == "delay" and fields[key] is None):
+            if key in fields and not (key in _OPTIONAL and fields[key] is None):
                 fields[key] = family.from_dict(fields[key])
         if isinstance(fields.get("theta_star"), Mapping):
             fields["theta_star"] = ThetaSampler.from_dict(fields["theta_star"])
@@ -176,10 +263,11 @@ class LinearEnvironment:
             if self.action_sets.is_fixed
             else {"action_sets": self.action_sets.to_dict()}
         )
-        delay = {} if self.delay is None else {"delay": self.delay.to_dict()}
+        given = {name: getattr(self, name) for name in _OPTIONAL}
         return {
             **sets,
-            **delay,
+            **{name: part.to_dict() for name, part in given.items() if part is not None},
+            **({"baseline": self.baseline} if self.baseline else {}),
             "theta_star": theta.to_dict() if isinstance(theta, ThetaSampler) else theta.tolist(),
             "noise": self.noise.to_dict(),
             "names": None if self.names is None else list(self.names),
@@ -189,13 +277,20 @@ class LinearEnvironment:
         return isinstance(other, LinearEnvironment) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.action_sets, self.noise, self.names, self.delay))
+        parts = self.delay, self.contexts, self.drift
+        return hash((self.action_sets, self.noise, self.names, self.baseline, *parts))
 
     def __repr__(self) -> str:
         sets: object = self.action_set if self.action_sets.is_fixed else self.action_sets
         theta = self.theta_star if isinstance(self.theta_star, ThetaSampler) else "fixed"
-        delay = "" if self.delay is None else f", delay={self.delay}"
-        return f"LinearEnvironment({sets!r}, theta_star={theta}, noise={self.noise}{delay})"
+        given = {name: getattr(self, name) for name in ("baseline", *_OPTIONAL)}
+        more = [f", {name}={part}" for name, part in given.items() if part not in (0.0, None)]
+        about = f"{sets!r}, theta_star={theta}, noise={self.noise}{''.join(more)}"
+        return f"LinearEnvironment({about})"
+
+
+ENVIRONMENT_KEYS = tuple(field.name for field in fields(LinearEnvironment))
+"""What a description of an environment may hold."""
 
 
 def _as_sequence(

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.environments.course import Course, Moment
 from sparsebandits.environments.noise import Noise
 from sparsebandits.environments.sequences import ActionSetSequence
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.validation import FloatArray, as_array, describe
+from sparsebandits.validation import FloatArray, as_array, describe, read_only
 
 
 class EnvironmentSession:
@@ -32,7 +33,7 @@ class EnvironmentSession:
         self,
         *,
         action_sets: ActionSetSequence,
-        theta: FloatArray,
+        course: Course,
         noise: Noise,
         rng: np.random.Generator,
         sparsity: int,
@@ -44,7 +45,8 @@ class EnvironmentSession:
         self.__action_sets = action_sets
         self.__noise = noise
         self.__rng = rng
-        self.__mean: Callable[[FloatArray], float] = lambda x: float(theta @ x)
+        self.__begin, self.__mean, self.__context = _hidden(course)
+        self.__begin()
 
     @property
     def dim(self) -> int:
@@ -56,8 +58,16 @@ class EnvironmentSession:
         """X_t, the set that the next action is taken from."""
         return self.__action_sets.at(self.step)
 
+    @property
+    def context(self) -> FloatArray | None:
+        """z_t, what is seen before the next action, (z,); None where there is no context."""
+        return self.__context()
+
     def pull(self, action: Any) -> float:
-        """Play an action, which must be in X_t and H-sparse, and return Y_t = theta*·x_t + eta_t.
+        """Play an action, which must be in X_t and H-sparse, and return its reward.
+
+        Y_t = b_t + theta_t·x_t + eta_t, where without baseline, context and drift b_t is 0 and
+        theta_t is theta*.
 
         A refused action costs nothing: neither a step nor a draw of the noise.
         """
@@ -76,10 +86,12 @@ class EnvironmentSession:
             )
         self.step += 1
         eta = float(self.__noise.scale_of(x)) * float(self.__noise.draw(self.__rng, 1)[0])
-        return self.__mean(x) + eta  # eqn:reward function
+        reward = self.__mean(x) + eta  # eqn:reward function
+        self.__begin()
+        return reward
 
     def mean(self, action: Any) -> float:
-        """Return theta*·x for any x, feasible or not: for people who compare, not for learners."""
+        """Return b_t + theta_t·x for any x, feasible or not: for who compares, not for learners."""
         return self.__mean(self._as_action(action))
 
     def _as_action(self, action: Any) -> FloatArray:
@@ -95,3 +107,22 @@ class EnvironmentSession:
         return (
             f"EnvironmentSession({self.action_set!r}, sparsity={self.sparsity}, step={self.step})"
         )
+
+
+def _hidden(
+    course: Course,
+) -> tuple[Callable[[], None], Callable[[FloatArray], float], Callable[[], FloatArray | None]]:
+    """Return what begins a step, its mean reward and its context, with theta_t out of sight."""
+    moment: Moment
+
+    def begin() -> None:
+        nonlocal moment
+        moment = course.next()
+
+    def mean(x: FloatArray) -> float:
+        return float(moment.theta[0] @ x) + float(moment.baseline[0])
+
+    def context() -> FloatArray | None:
+        return None if moment.contexts is None else read_only(moment.contexts[0])
+
+    return begin, mean, context

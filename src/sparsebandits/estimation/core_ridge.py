@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.estimation.least_squares import inverse
-from sparsebandits.estimation.ridge import REFACTOR
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.estimation.ridge import REFACTOR, VOID
+from sparsebandits.validation import LARGEST_REWARD, FloatArray, IntArray
 
 FRESH = 128
 """Up to so many columns a draw is made by a Cholesky factor of C; beyond, deviates are kept."""
@@ -20,6 +20,9 @@ _ROUNDING = 1e-9
 
 _CONTRADICTION = 1e-6
 """How far a saved estimate may be from its own equations, relative to their size."""
+
+_LONGEST = 1e4
+"""In deviations of the prior: of what a longer action is told C would keep no digits."""
 
 _ROOM = 64
 """Room is made for so many columns at once."""
@@ -38,8 +41,9 @@ class CoreRidge:
 
     Every `REFACTOR` rewards C is made anew from the sums by a Cholesky factor. A slot may be given
     to another column: the old one is integrated out of the sums, which is exact unless it comes
-    back; then what it had in common with the others is lost, -log(1 - rho^2) / 2 of information,
-    with rho its multiple correlation.
+    back; then it is taken for another one. What it had in common with the others is lost,
+    -log(1 - rho^2) / 2 of information with rho its multiple correlation, and what was known of
+    itself, log(1 / (p C_kk)) / 2: together log(1 + V_kk / p) / 2.
 
     Up to `FRESH` columns draws are made afresh by a factor of C. Beyond, `DEVIATES` of N(0, C) are
     kept: an update subtracts g (n / s) (x·eta + eps / sqrt(n)) with eps ~ N(0, 1), after which
@@ -121,8 +125,10 @@ class CoreRidge:
         self.spent += 1 - self.prior[place] * covariance[place, place]
         pivot = gram[place, place] + self.prior[place]
         row = gram[place].copy()
-        # What the column leaves behind: the Schur complement, and its right-hand side.
-        gram -= np.multiply.outer(row, row / pivot)
+        # What the column leaves behind: the Schur complement, and its right-hand side. By the root
+        # of the pivot it is symmetric to the bit, of which half is saved.
+        scaled = row / np.sqrt(pivot)
+        gram -= np.multiply.outer(scaled, scaled)
         response -= row * (response[place] / pivot)
         for matrix in (gram, covariance):
             matrix[place] = matrix[:, place] = 0.0
@@ -164,7 +170,11 @@ class CoreRidge:
         if self.counts == 0 and (self.prior == 0).any():
             self.anchor = reward
         above, before = reward - self.anchor, self.counts
-        covariance, theta = self.covariance, self.theta
+        covariance, theta, prior = self.covariance, self.theta, self.prior[places]
+        length = float(np.max(np.abs(values[prior > 0]) / np.sqrt(prior[prior > 0]), initial=0.0))
+        if length > _LONGEST:  # what it is told counts as much as that of an action so long
+            shrunk = _LONGEST / length
+            values, above, spread = values * shrunk, above * shrunk, spread * shrunk**2
         gain = values @ covariance[places]
         width = max(0.0, float(gain[places] @ values))
         growth = 1.0 + weight * width
@@ -207,19 +217,42 @@ class CoreRidge:
         self.squares = max(0.0, self.squares + weight * change * (2 * off + change * kept))
 
     def fade(self, factor: float, rng: np.random.Generator) -> None:
-        """Let all that is known count less; the prior stays, and the deviates are drawn anew."""
+        """Let all that is known count less; the prior stays."""
+        if self.counts * factor >= VOID:
+            self._renew(1.0, factor, rng)
+            return
+        self._forget()
+        if self.size > FRESH:
+            self.draw_all(rng)
+
+    def scale_prior(self, factor: float, rng: np.random.Generator) -> None:
+        """Go on with another prior, a multiple of the old one."""
+        self._renew(factor, 1.0, rng)
+
+    def _renew(self, firmer: float, factor: float, rng: np.random.Generator) -> None:
+        """Make all anew as `RidgeLanes` does; the deviates are drawn again."""
         before, gram = self.theta.copy(), self.gram.copy()
         errors = self.squares - float(self.prior @ before**2)
+        moved_prior = self.prior * before
+        self.prior[:] *= firmer
         self.gram[:] *= factor
         self.response[:] *= factor
         self.counts *= factor
         self.spent *= factor
         self.refactor()
         moved = self.theta - before
-        errors += float(moved @ gram @ moved - 2 * moved @ (self.prior * before))
+        errors += float(moved @ gram @ moved - 2 * moved @ moved_prior)
         self.squares = max(0.0, factor * errors + float(self.prior @ self.theta**2))
         if self.size > FRESH:
             self.draw_all(rng)
+
+    def _forget(self) -> None:
+        """Leave nothing but the prior."""
+        self.counts = self.squares = self.anchor = self.spent = 0.0
+        for array in (self.gram, self.covariance, self.theta, self.response):
+            array[:] = 0.0
+        places = np.arange(self.size)
+        self.covariance[places, places] = 1 / np.where(self.prior > 0, self.prior, np.inf)
 
     def copy(self) -> "CoreRidge":
         """Return a twin, to be told what this one is not."""
@@ -274,9 +307,26 @@ class CoreRidge:
             self.deviates[:] = state["deviates"]
 
     def agrees(self) -> bool:
-        """Whether theta_hat and C solve the equations of the sums, as far as can be expected."""
-        if not self.counts:
-            return not (self.gram.any() or self.response.any() or self.theta.any())
+        """Whether theta_hat and C solve the equations of the sums, as far as can be expected.
+
+        And whether the other numbers can be theirs.
+        """
+        if not self.counts:  # nothing but the prior
+            fresh, rest = CoreRidge(self.prior).state(), self.state()
+            names = fresh.keys() - {"deviates"}
+            return all(np.array_equal(fresh[name], rest[name]) for name in names) and self._spans()
+        has_free = (self.prior == 0).any()
+        if not (abs(self.anchor) < LARGEST_REWARD if has_free else self.anchor == 0):
+            return False
+        with np.errstate(all="ignore"):  # what overflows agrees with nothing
+            return self._solves() and self._spans()
+
+    def _spans(self) -> bool:
+        """Whether the deviates that are kept are of the size of C: none is 40 deviations off."""
+        sizes = np.sqrt(np.diagonal(self.covariance))
+        return self.size <= FRESH or bool((np.abs(self.deviates) <= 40 * sizes).all())
+
+    def _solves(self) -> bool:
         precision = self.gram + np.diag(self.prior)
         lengths = np.sqrt(np.diagonal(precision))
         if not (np.isfinite(lengths).all() and lengths.all()):
@@ -323,7 +373,7 @@ class CoreBelief:
     def spreads(self, rng: np.random.Generator, places: IntArray) -> FloatArray:
         """Draw N(0, C), (1, DEVIATES, size); where there are many columns, anew on `places`."""
         model = self._model
-        if model.size <= FRESH:
+        if model.size <= FRESH or not model.counts:  # a free column cannot be drawn jointly yet
             return self.fresh(rng)
         rows = self._covariance[places]
         block = rows[:, places]

@@ -19,7 +19,8 @@ _CANCELLED = 1e8
 LAMBDAS = 0.02 * 2.2 ** np.arange(9)
 """The scales of the prior that are weighed against each other."""
 
-_TINIEST = 1e-300
+VOID = 1e-6
+"""Fewer rewards than this are none: the variance of a free coordinate would be above a million."""
 
 _ROUNDING = 1e-9
 """Fewer degrees of freedom than this are the rounding of a sum of d terms."""
@@ -215,8 +216,21 @@ class RidgeLanes:
         self.squares[0] = max(0.0, float(self.squares[0]) + moved)
 
     def fade(self, lanes: IntArray, factor: FloatArray) -> None:
-        """Let all that is known in these lanes count less, by a factor each; the prior stays."""
-        self._renew(lanes, self.prior[lanes], factor)
+        """Let all that is known in these lanes count less, by a factor each; the prior stays.
+
+        What counts for less than `VOID` rewards in all is forgotten: the prior alone is left.
+        """
+        kept = self.counts[lanes] * factor >= VOID
+        self._forget(lanes[~kept])
+        if kept.any():
+            self._renew(lanes[kept], self.prior[lanes[kept]], factor[kept])
+
+    def _forget(self, lanes: IntArray) -> None:
+        """Leave nothing but the prior in these lanes."""
+        for name in ("gram", "response", "counts", "squares", "anchor", "theta_hat", "root"):
+            getattr(self, name)[lanes] = 0.0
+        places, prior = np.arange(self.prior.shape[1]), self.prior[lanes]
+        self.root[lanes[:, None], places, places] = 1 / np.sqrt(np.where(prior > 0, prior, np.inf))
 
     def learn_prior(
         self, lanes: IntArray, unit: FloatArray, free: int
@@ -243,17 +257,23 @@ class RidgeLanes:
         squares, counts = self.squares[lanes, None], np.maximum(known - free, 1)[:, None]
         least = squares + (turned * (grid - old) / ((values + old) * (values + grid))).sum(axis=2)
         total = squares + (turned / (values + old)).sum(axis=2)
-        means = np.log(np.maximum(least, 1e-12 * total + _TINIEST) / counts)
+        # Relative to the size of the rewards, of which a power of two as unit then changes no bit.
+        size = np.where(total > 0, total, 1.0)
+        means = np.log(np.maximum(least / size, 1e-12) / counts)
         weights = -0.5 * (counts * means + np.log1p(values / grid).sum(axis=2))
         weights = np.exp(weights - weights.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         scale = np.exp((weights * np.log(LAMBDAS)).sum(axis=1))
-        sigma = np.exp((weights * means).sum(axis=1) / 2)
+        sigma = np.exp((weights * means).sum(axis=1) / 2) * np.sqrt(size[:, 0])
         silent = (known <= free) | (total[:, 0] == 0)
         scale[silent], sigma[silent] = LAMBDAS[LAMBDAS.size // 2], 0.0
         scale *= np.clip(20 / np.maximum(known, 1), 0.13, 1.0)
-        self._renew(lanes, scale[:, None] * unit, np.ones(len(scale)))
+        self.set_prior(lanes, scale[:, None] * unit)
         return scale, sigma
+
+    def set_prior(self, lanes: IntArray, prior: FloatArray) -> None:
+        """Go on with other priors in these lanes, (n, dim)."""
+        self._renew(lanes, prior, np.ones(len(prior)))
 
     def _without(self, lanes: IntArray, free: int) -> tuple[FloatArray, FloatArray]:
         """Return V and b with the first columns integrated out, of which little was believed."""

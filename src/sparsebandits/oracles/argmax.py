@@ -141,7 +141,7 @@ def best_actions(
     sorts = oracle == "top-h" or (oracle == "auto" and action_set.sorting is not None)
     if sorts and isinstance(sparsity, int):
         supports, _ = top_h_supports(action_set, theta, sparsity)
-        return action_set.respond_on(theta, supports)[0]
+        return action_set.act_on(theta, supports)
     parts = [
         _dispatch(action_set, block, sparsity, oracle, None, False) for block in _blocks(theta)
     ]

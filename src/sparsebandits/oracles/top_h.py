@@ -104,13 +104,14 @@ def _among(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
         picks = np.arange(dim) + np.zeros((n, 1), dtype=np.intp)
     chosen = scores.take(picks + first)
     last = chosen.min(axis=1)
-    tied = (last == following) & (last > 0)
-    if tied.any():
-        for row in np.flatnonzero(tied):
-            picks[row] = _lowest_of_equals(scores[row], last[row], count)
-    if last.min() > 0:
-        return np.sort(picks, axis=1), np.asarray(last - np.maximum(following, 0.0))
+    gaps = last - np.maximum(following, 0.0)
+    if gaps.min() > 0:  # no ties, and nothing chosen that earns nothing
+        return np.sort(picks, axis=1), gaps
+    for row in np.flatnonzero((last == following) & (last > 0)):
+        picks[row] = _lowest_of_equals(scores[row], last[row], count)
     few = np.flatnonzero(last <= 0)
+    if not few.size:
+        return np.sort(picks, axis=1), gaps
     picks[few] = np.where(chosen[few] > 0, picks[few], -1)
     smallest = np.where(chosen[few] > 0, chosen[few], np.inf).min(axis=1)
     last[few] = np.where(np.isinf(smallest), 0.0, smallest)

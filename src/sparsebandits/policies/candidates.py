@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from sparsebandits.policies.design import Design
+from sparsebandits.policies.recipe import Boldness
 from sparsebandits.validation import FloatArray, IntArray
 
 _TINY = 1e-300
@@ -43,8 +44,7 @@ class Candidates:
     contexts : (lanes, z) array or None
     best : function
         From thetas, (n, dim), to the oracle's actions, (n, dim).
-    bonus : function
-        From x' C x, (lanes, k), to the deviations by which the index lies above the mean.
+    bonus : Boldness
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Candidates:
         design: Design,
         contexts: FloatArray | None,
         best: Callable[[FloatArray], FloatArray],
-        bonus: Callable[[FloatArray], FloatArray],
+        bonus: Boldness,
     ) -> None:
         self.belief, self.design, self.contexts = belief, design, contexts
         self._best, self._bonus = best, bonus
@@ -61,7 +61,7 @@ class Candidates:
         empty = np.empty((len(belief.theta), 0))
         self.thetas: FloatArray = np.empty((*empty.shape, design.dim))
         self.actions: FloatArray = np.empty((*empty.shape, design.dim))
-        self.gains: FloatArray = np.empty((*empty.shape, design.size))
+        self._gains = self._slopes = empty
         self.widths: FloatArray = empty
         self.means: FloatArray = empty
         self.index: FloatArray = empty
@@ -80,18 +80,21 @@ class Candidates:
         thetas = self.design.thetas(parameters, self.contexts)
         actions = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
         gains, widths, means = self.weigh(actions)
-        index = self._bonus(widths)
-        index *= np.sqrt(widths)
+        bonus = self._bonus(widths)
+        roots = np.sqrt(widths)
+        index = bonus * roots
         index += means
-        if self.index.size:
-            thetas = np.concatenate([self.thetas, thetas], axis=1)
-            actions = np.concatenate([self.actions, actions], axis=1)
-            gains = np.concatenate([self.gains, gains], axis=1)
-            widths = np.concatenate([self.widths, widths], axis=1)
-            means = np.concatenate([self.means, means], axis=1)
-            index = np.concatenate([self.index, index], axis=1)
-        self.thetas, self.actions, self.gains = thetas, actions, gains
-        self.widths, self.means, self.index = widths, means, index
+        if not self.index.size:
+            self.thetas, self.actions, self.widths = thetas, actions, widths
+            self.means, self.index = means, index
+            # Where x is 0 so is C x, and a small length would overflow.
+            self._gains, self._slopes = gains, bonus / np.where(roots > 0, roots, np.inf)
+            return
+        self.thetas = np.concatenate([self.thetas, thetas], axis=1)
+        self.actions = np.concatenate([self.actions, actions], axis=1)
+        self.widths = np.concatenate([self.widths, widths], axis=1)
+        self.means = np.concatenate([self.means, means], axis=1)
+        self.index = np.concatenate([self.index, index], axis=1)
 
     def directed(self, reach: tuple[FloatArray, FloatArray]) -> FloatArray:
         """Return parameters optimistic about the most promising coordinate left out, (lanes, size).
@@ -116,16 +119,16 @@ class Candidates:
         return np.asarray(self.belief.theta + step[:, None] * column)
 
     def uphill(self, count: int) -> FloatArray:
-        """Return theta' = theta_hat + beta C x / ||x||_C for the `count` best indices so far.
+        """Return theta' = theta_hat + beta C x / ||x||_C for the `count` best first proposals.
 
         Its best action has no smaller theta_hat·x + beta ||x||_C: beta ||x||_C is the largest
         (theta - theta_hat)·x in the ellipsoid, and theta' is where it is taken.
         """
-        order = self.index.argpartition(-count, axis=1)[:, -count:]
-        rows = self.rows[:, None]
-        widths, gains = self.widths[rows, order], self.gains[rows, order]
-        scale = self._bonus(widths) / np.maximum(np.sqrt(widths), _TINY)
-        return np.asarray(self.belief.theta[:, None] + scale[:, :, None] * gains)
+        first = self.index[:, : self._slopes.shape[1]]
+        best = self.rows[:, None], first.argpartition(-count, axis=1)[:, -count:]
+        climb = self._slopes[best][:, :, None] * self._gains[best]
+        climb += self.belief.theta[:, None]
+        return climb
 
     def best(self) -> tuple[FloatArray, FloatArray]:
         """Return the action with the best index in each lane, and its x' C x."""
@@ -163,7 +166,8 @@ class Candidates:
 
     def _some(self, rows: IntArray) -> "Candidates":
         contexts = None if self.contexts is None else self.contexts[rows]
-        return Candidates(self.belief.some(rows), self.design, contexts, self._best, self._bonus)
+        bonus = self._bonus.some(rows)
+        return Candidates(self.belief.some(rows), self.design, contexts, self._best, bonus)
 
 
 def climbed(

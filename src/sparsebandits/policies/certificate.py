@@ -35,7 +35,8 @@ class Certificate:
         The bound, with its scale in `confidence_scale`.
     confidence_scale : float
     warning : str or None
-        Plain words when the test cannot pass within the horizon that was asked about.
+        Plain words when the test cannot pass within the horizon that was asked about, and where
+        what is said expires because rewards fade.
     """
 
     __repr__ = brief_repr

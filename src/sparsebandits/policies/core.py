@@ -15,7 +15,6 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import relative_prior
 from sparsebandits.policies.saved_state import (
     pack,
     pack_symmetric,
@@ -34,7 +33,7 @@ from sparsebandits.validation import (
 )
 
 CAPACITY = 512
-"""How many coordinates are kept at most."""
+"""How many coordinates are kept at most, or 4 H if that is more."""
 
 SMALL = 4096
 """Up to so many coordinates fresh ones are dealt from a list of all."""
@@ -68,7 +67,7 @@ class Gate:
 
 
 _COUNTS = ("left", "awaited", "aged")
-_TOLD = ("told", "mean", "spread")
+_TOLD = ("told", "mean", "spread", "prior_scale", "renewal")
 
 
 class Core:
@@ -88,22 +87,29 @@ class Core:
         self, policy: Policy, rng: np.random.Generator, recipe: Recipe, design: Design, told: float
     ) -> None:
         self.policy, self.rng, self.recipe = policy, rng, recipe
-        self._whole, self._told_sigma = design, told
+        self.whole, self._told_sigma = design, told
         self.gate = Gate(policy.sparsity)
+        self.capacity = max(CAPACITY, 4 * policy.sparsity)
         self.ids: IntArray = np.zeros(0, dtype=np.intp)
         self._slots: dict[int, int] = {}
         self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
         self.held = Played(np.zeros(0, dtype=np.intp), np.zeros(0), EXPLOIT)
         self.left = self.awaited = self.aged = 0
-        self.told = self.mean = self.spread = 0.0
+        self.told = self.mean = self.spread = self.renewal = 0.0
+        self.prior_scale = recipe.first_scale(policy.action_set, told if told else "estimate")
+        self._order: IntArray | None = None
+        if design.centre is not None and np.ptp(design.centre) > 0:
+            lower, upper = policy.action_set.axis_reach()
+            worth = np.maximum(design.centre * upper, design.centre * lower)
+            self._order = np.argsort(-worth, kind="stable")
         self._section: tuple[ActionSet, ActionSet] | None = None
 
     @property
     def design(self) -> Design:
         """The columns of the slots."""
-        centre = self._whole.centre
+        centre = self.whole.centre
         own = None if centre is None else centre[self.ids]
-        return replace(self._whole, dim=self.ids.size, centre=own)
+        return replace(self.whole, dim=self.ids.size, centre=own)
 
     @property
     def known(self) -> float:
@@ -118,37 +124,35 @@ class Core:
             self._section = (current, current.section(self.ids))
         return self._section[1]
 
-    def admit(self, ids: IntArray) -> None:
-        """Give a slot to each of these coordinates, which have none."""
-        room = max(0, CAPACITY - self.ids.size)
+    def admit(self, ids: IntArray, keep: IntArray) -> None:
+        """Give a slot to each of these coordinates, which have none; `keep` are not retired."""
+        room = max(0, self.capacity - self.ids.size)
         fresh, others = ids[:room], ids[room:]
-        width = self._whole.width
+        width = self.whole.width
         if fresh.size:
             prior = np.repeat(self._prior(fresh), width)
             first = self.model.size
             self.model.grow(prior)
             self._draw_deviates(np.arange(first, self.model.size))
-            self._slots.update(zip(fresh.tolist(), range(self.ids.size, CAPACITY), strict=False))
+            self._slots.update(
+                zip(fresh.tolist(), range(self.ids.size, self.capacity), strict=False)
+            )
             self.ids = np.concatenate([self.ids, fresh])
             self._section = None
         for number in others:
-            self._replace(int(number), avoid=ids)
+            self._replace(int(number), keep)
 
     def _prior(self, ids: IntArray) -> FloatArray:
-        return relative_prior(self.policy.action_set.section(ids), self.recipe.ridge)
+        return self.prior_scale * self.recipe.unit(self.policy.action_set, ids)
 
-    def _replace(self, number: int, avoid: IntArray) -> None:
+    def _replace(self, number: int, keep: IntArray) -> None:
         """Retire the least promising coordinate that is not needed for another one."""
         promise = self._promise(self.policy.action_set)
-        keep = [
-            self._slots[i]
-            for i in (*self.held.indices.tolist(), *avoid.tolist())
-            if i in self._slots
-        ]
-        promise[keep] = np.inf
+        kept = {*self.held.indices.tolist(), *keep.tolist()} & self._slots.keys()
+        promise[[self._slots[i] for i in kept]] = np.inf
         slot = int(promise.argmin())
         prior = float(self._prior(np.array([number]))[0])
-        width, base = self._whole.width, self._whole.base
+        width, base = self.whole.width, self.whole.base
         places = np.arange(base + slot * width, base + (slot + 1) * width)
         for place in places:
             self.model.replace(int(place), prior)
@@ -180,11 +184,10 @@ class Core:
         section = self.section(current)
         scores, lower, upper = self._scores(section)
         reach = np.maximum(-lower, upper)
-        base, width = self._whole.base, self._whole.width
+        base, width = self.whole.base, self.whole.width
         widths = np.diagonal(self.model.covariance)[base::width] * reach**2
-        sigma, steps = np.array([self.sigma]), np.array([self.model.counts + 1.0])
-        bonus = self.recipe.bonus(widths[None], sigma, steps)[0]
-        return np.asarray(scores + bonus * np.sqrt(widths))
+        bonus = self.recipe.boldness(np.array([self.sigma]), np.array([self.model.counts]))
+        return np.asarray(scores + bonus(widths[None])[0] * np.sqrt(widths))
 
     def open_gate(self, current: ActionSet) -> None:
         """Admit fresh coordinates where they are worth it."""
@@ -203,18 +206,20 @@ class Core:
             mean = float((theta * (upper + lower)).mean())
             if not self.gate.opens(usable, self.known, scores, mean):
                 return
-            if self.ids.size >= CAPACITY:
+            if self.ids.size >= self.capacity:
                 # Nobody is sent away who might still matter.
                 weakest = float(np.partition(scores, usable - H)[usable - H]) if usable > H else 0.0
                 if float(np.partition(self._promise(current), H)[:H].max()) >= weakest:
                     return
         fresh = self.deal(H if usable >= 4 * H else 4 * H - usable, current)
         if fresh.size:
-            self.admit(fresh)
+            self.admit(fresh, keep=fresh)
 
     def deal(self, count: int, current: ActionSet) -> IntArray:
         """Return up to `count` random coordinates that are available and in no slot."""
         dim = current.dim
+        if self._order is not None:
+            return self._deal_in_order(count, current)
         if dim <= SMALL:
             free = np.array(current.available)
             free[self.ids] = False
@@ -231,6 +236,17 @@ class Core:
         rest = np.flatnonzero(current.available)
         rest = rest[~np.isin(rest, self.ids)]
         return self.rng.permutation(rest)[:count]
+
+    def _deal_in_order(self, count: int, current: ActionSet) -> IntArray:
+        """Return the next coordinates in the order of what they were believed to earn."""
+        assert self._order is not None
+        dealt: list[int] = []
+        for number in self._order:
+            if int(number) not in self._slots and current.available[number]:
+                dealt.append(int(number))
+                if len(dealt) == count:
+                    break
+        return np.array(dealt, dtype=np.intp)
 
     # ------------------------------------------------------------------ choose and learn
 
@@ -298,7 +314,7 @@ class Core:
             self.design,
             None if context is None else context[None],
             partial(self.best, section),
-            partial(self.recipe.bonus, sigma=sigma, rewards=np.array([self.model.counts + 1.0])),
+            self.recipe.boldness(sigma, np.array([self.model.counts])),
         )
         spreads = belief.spreads(self.rng, self._promising(section))
         spreads = self.recipe.scale * sigma[0] * spreads
@@ -319,7 +335,7 @@ class Core:
 
     def _promising(self, section: ActionSet) -> IntArray:
         """Return the columns where a decision is made: the baseline, the best 2 H slots."""
-        base, width = self._whole.base, self._whole.width
+        base, width = self.whole.base, self.whole.width
         if self.model.size <= FRESH:
             return np.zeros(0, dtype=np.intp)
         promise = self._promise(self._section[0] if self._section else self.policy.action_set)
@@ -330,7 +346,8 @@ class Core:
 
     def learn(self, played: Played, reward: float, age: float = 0.0) -> None:
         """Take in the reward of an action that was played `age` choices ago."""
-        weight = float(self.recipe.weights(np.array([age]))[0])
+        # What is known counts as it did when it last faded: so does a reward, by its decision.
+        weight = float(self.recipe.weights(np.array([age - self.aged]))[0])
         reward -= self._offset(played)
         held = self.held
         own = self.awaited > 0 and held.context is None and played.context is None
@@ -350,6 +367,10 @@ class Core:
         if self.told:
             self._add(self.held, self.mean, self.told, self.spread)
             self.told = self.mean = self.spread = 0.0
+        if self.recipe.prior_scale is not None and self.model.counts >= max(self.renewal, 1.0):
+            before, self.prior_scale = self.prior_scale, self.sigma**2
+            self.model.scale_prior(self.prior_scale / before, self.rng)
+            self.renewal = 2 * self.model.counts
         aged = np.array([self.aged])
         if self.recipe.is_aged(aged)[0]:
             self.model.fade(float(self.recipe.weights(aged.astype(np.float64))[0]), self.rng)
@@ -364,19 +385,20 @@ class Core:
                 f"The reward cannot be corrected: coordinates {missing} of its action were set "
                 "aside for others since. Tell all rewards to a new learner."
             )
-        weight, offset = float(self.recipe.weights(np.array([age]))[0]), self._offset(played)
+        weight = float(self.recipe.weights(np.array([age - self.aged]))[0])
+        offset = self._offset(played)
         self.model.correct(*self._columns(played), old - offset, new - offset, weight)
         self.left = 0
 
     def _offset(self, played: Played) -> float:
         """Return what the action was believed to earn before any reward."""
-        centre = self._whole.centre
+        centre = self.whole.centre
         return 0.0 if centre is None else float(centre[played.indices] @ played.values)
 
     def _add(self, played: Played, reward: float, weight: float, spread: float) -> None:
         missing = [i for i in played.indices.tolist() if i not in self._slots]
         if missing:
-            self.admit(np.array(missing))
+            self.admit(np.array(missing), keep=played.indices)
         places, entries = self._columns(played)
         self.model.add(places, entries, reward, weight, spread, self._normals())
 
@@ -387,7 +409,7 @@ class Core:
     def _columns(self, played: Played) -> tuple[IntArray, FloatArray]:
         """Return the non-zero columns of an action, and their entries."""
         slots = np.array([self._slots[i] for i in played.indices.tolist()], dtype=np.intp)
-        whole = self._whole
+        whole = self.whole
         if not whole.base and whole.width == 1:
             return slots, played.values
         given = np.ones(whole.width)
@@ -400,7 +422,7 @@ class Core:
 
     def deviations(self, model: CoreRidge) -> FloatArray:
         """Return the deviations of the slots for unit noise, (slots,)."""
-        variances = np.diagonal(model.covariance)[self._whole.base :: self._whole.width]
+        variances = np.diagonal(model.covariance)[self.whole.base :: self.whole.width]
         return np.asarray(np.sqrt(variances))
 
     def supports_drawn(self, model: CoreRidge, sigma: float, draws: int) -> BoolArray | None:
@@ -429,12 +451,12 @@ class Core:
             **{name: getattr(self, name) for name in (*_COUNTS, *_TOLD)},
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` returned; refuse what contradicts itself."""
+    def restore(self, state: dict[str, Any], asked: int) -> None:
+        """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
         dim = self.policy.action_set.dim
         ids = read_indices("ids", state["ids"], dim)
-        if ids.size > max(CAPACITY, self.policy.sparsity):
-            raise InvalidValueError(f"state.ids must be at most {CAPACITY}, got {ids.size}.")
+        if ids.size > self.capacity:
+            raise InvalidValueError(f"state.ids must be at most {self.capacity}, got {ids.size}.")
         self.ids, self._section = ids, None
         self._slots = {int(number): slot for slot, number in enumerate(ids)}
         size = self.design.size
@@ -449,9 +471,10 @@ class Core:
             else:
                 model[name] = unpack(name, state[name], (size,) if name in vectors else ())
         self.model.restore(model)
-        expected = self._whole.prior(np.ones(1))[: self._whole.base]
+        self.prior_scale = as_number("state.prior_scale", state["prior_scale"], positive=True)
+        expected = self.whole.prior(np.ones(1))[: self.whole.base]
         if ids.size:
-            expected = np.append(expected, np.repeat(self._prior(ids), self._whole.width))
+            expected = np.append(expected, np.repeat(self._prior(ids), self.whole.width))
         if not np.allclose(self.model.prior, expected, rtol=1e-9, atol=0):
             raise InvalidValueError("state.prior contradicts the policy. Load an earlier copy.")
         if (
@@ -462,19 +485,30 @@ class Core:
                 "state.theta and state.covariance contradict the sums in state.gram and "
                 "state.response. Load an earlier copy."
             )
-        self._restore_hold(state)
+        self._restore_hold(state, asked)
 
-    def _restore_hold(self, state: dict[str, Any]) -> None:
+    def _restore_hold(self, state: dict[str, Any], asked: int) -> None:
         X = self.policy.action_set
         self.held = read_played("held", state["held"], X.dim)
         for name in _COUNTS:
             setattr(self, name, as_integer(f"state.{name}", state[name], minimum=0))
         for name in _TOLD:
             setattr(self, name, as_number(f"state.{name}", state[name]))
-        if min(self.told, self.spread) < 0 or (self.told == 0 and (self.mean or self.spread)):
+        if min(self.told, self.spread, self.renewal) < 0 or (
+            self.told == 0 and (self.mean or self.spread)
+        ):
             raise InvalidValueError(
                 f"state.told, state.mean and state.spread must be a number of rewards, their mean "
                 f"and spread, got {[self.told, self.mean, self.spread]}."
+            )
+        if self.told + self.awaited > asked:
+            raise InvalidValueError(
+                f"state.told and state.awaited must be together at most the {asked} decisions "
+                f"made, got {self.told:g} and {self.awaited}."
+            )
+        if not self._slots.keys() >= set(self.held.indices.tolist()):
+            raise InvalidValueError(
+                f"state.held must be an action on state.ids, got {self.held.indices.tolist()}."
             )
         longest = self.recipe.hold * self.known
         if self.left > longest:

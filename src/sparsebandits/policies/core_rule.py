@@ -9,12 +9,12 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.certificate import PosteriorCertificate
-from sparsebandits.policies.core import CAPACITY, Core
+from sparsebandits.policies.core import Core
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import baseline_note, relative_prior
+from sparsebandits.policies.ridge_rule import baseline_note
 from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import FloatArray, IntArray
@@ -70,13 +70,13 @@ class CoreRule(Rule):
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane."""
-        longest = int(np.count_nonzero(actions, axis=1).max(initial=0))
-        if longest > CAPACITY // 2:
-            raise InvalidValueError(
-                f"Logged actions must have at most {CAPACITY // 2} non-zeros where a learner keeps "
-                f"{CAPACITY} of {self.dim} coordinates, got {longest}."
-            )
         core = self.cores[0]
+        longest = int(np.count_nonzero(actions, axis=1).max(initial=0))
+        if longest > core.capacity // 2:
+            raise InvalidValueError(
+                f"Logged actions must have at most {core.capacity // 2} non-zeros where a learner "
+                f"keeps {core.capacity} of {self.dim} coordinates, got {longest}."
+            )
         core.take_in()
         super().learn_many(actions, rewards)
         core.left = 0
@@ -86,7 +86,10 @@ class CoreRule(Rule):
     @property
     def estimate(self) -> FloatArray:
         """theta_hat of each lane; 0 where nothing was looked at."""
+        centre = self.cores[0].whole.centre
         estimate = np.zeros((self.lanes, self.dim))
+        if centre is not None:
+            estimate += centre
         for row, core in zip(estimate, self.cores, strict=True):
             row[core.ids] = core.design.thetas(core.believed().theta)
         return estimate
@@ -101,7 +104,8 @@ class CoreRule(Rule):
         core, certificate = self.cores[0], super().certificate(horizon, draws)
         assert isinstance(certificate, PosteriorCertificate)  # no gap test
         model, sigma = core.believed(), certificate.sigma
-        deviation = sigma / np.sqrt(relative_prior(self.action_set, core.recipe.ridge))
+        prior = core.prior_scale * core.recipe.unit(self.action_set)
+        deviation = sigma / np.sqrt(prior)
         deviation[core.ids] = sigma * core.deviations(model)
         used = core.supports_drawn(model, sigma, draws)
         probability = np.nan if used is None else float((used[1:] == used[0]).all(axis=1).mean())
@@ -112,6 +116,7 @@ class CoreRule(Rule):
             deviation=deviation,
             probability=probability,
             draws=draws if np.isfinite(probability) else 0,
+            warning=core.recipe.expiry,
         )
 
     def summary(self, draws: int) -> Summary:
@@ -139,4 +144,4 @@ class CoreRule(Rule):
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
-        self.cores[0].restore(state)
+        self.cores[0].restore(state, asked)

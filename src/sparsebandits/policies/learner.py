@@ -39,7 +39,7 @@ from sparsebandits.validation import (
 
 _SHORTEST = 1.0 / LARGEST_REWARD
 
-REMEMBERED = 100
+REMEMBERED = 50
 """How many told rewards are kept, to be corrected."""
 
 
@@ -176,7 +176,7 @@ class Policy(Described):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe description that `Policy.from_dict` reads back."""
-        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        data = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         return {"kind": self.kind, **data, "action_set": self.action_set.to_dict()}
 
     @classmethod
@@ -394,13 +394,13 @@ class Learner:
         del self._open[number]
         self._told[number] = (played, reward)
         if len(self._told) > REMEMBERED:
-            del self._told[next(iter(self._told))]
+            del self._told[min(self._told)]
 
     def correct(self, decision: Decision | int, reward: float) -> None:
         """Replace the reward that was told of a decision by another.
 
         What is known is then as if the right one had been told; decisions made meanwhile stay what
-        they are. The rewards of the last 100 told decisions can be replaced, by policies that learn
+        they are. The rewards of the last 50 decisions told can be replaced, by policies that learn
         by a regression of all rewards.
 
         Examples
@@ -531,7 +531,7 @@ class Learner:
                 "open": [[number, *played.to_list()] for number, played in self._open.items()],
                 "told_rewards": [
                     [number, *played.to_list(), reward]
-                    for number, (played, reward) in self._told.items()
+                    for number, (played, reward) in sorted(self._told.items())
                 ],
                 "generator": copy.deepcopy(self._rng.bit_generator.state),
             }
@@ -553,10 +553,10 @@ class Learner:
         Learner('sparse-thompson', 0 decisions, 0 open)
         """
         try:
-            text = zlib.decompress(data)
-        except (TypeError, zlib.error) as error:
+            saved = json.loads(zlib.decompress(data))
+        except (TypeError, ValueError, zlib.error) as error:
             raise InvalidValueError(f"These are not the bytes of a learner: {error}.") from None
-        return Learner.from_dict(json.loads(text))
+        return Learner.from_dict(saved)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Learner":
@@ -587,6 +587,11 @@ class Learner:
         self._rule.restore(dict(state), self._next_id - 1)
         for played in self._open.values():
             self._rule.check_pull(played)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON has it."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _only_lane(estimate: FloatArray | None) -> FloatArray | None:

@@ -5,8 +5,17 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from sparsebandits.estimation import as_sigma
-from sparsebandits.validation import as_delta, as_integer, as_number
+from sparsebandits.validation import (
+    FloatArray,
+    as_array,
+    as_delta,
+    as_integer,
+    as_number,
+    read_only,
+)
 
 Check = Callable[[str, Any], Any]
 """From the name and what was given to the plain value; it refuses what will not do."""
@@ -29,6 +38,13 @@ def sigma_or_estimate(name: str, sigma: Any) -> float | str:
 def failure_probability(name: str, delta: Any) -> float:
     """Return delta, strictly between 0 and 1."""
     return as_delta(delta)
+
+
+def per_coordinate(name: str, value: Any) -> float | FloatArray:
+    """Return a number, or an array with one for each coordinate."""
+    if np.ndim(value) == 0:
+        return as_number(name, value)
+    return read_only(as_array(name, value, ndim=1).copy())
 
 
 def flag(name: str, value: Any) -> bool:

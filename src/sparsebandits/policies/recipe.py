@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.estimation.ridge import LAMBDAS
+from sparsebandits.policies.ridge_rule import relative_prior
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _TINY = 1e-300
@@ -39,6 +41,10 @@ class Recipe:
         A decision is held while it adds at most this share to what is known along it, and of t.
     half_life : float, optional
         After so many decisions a reward counts half.
+    horizon : int, optional
+        T, where it was told: then the steps that are left count in the index, not those made.
+    prior_scale : (dim,) array, optional
+        The deviation of theta_i before any reward, where it was told.
     """
 
     ridge: float = 0.1
@@ -51,11 +57,13 @@ class Recipe:
     is_round: bool = False
     evidence: bool = False
     share: float = 0.5
-    hold: float = 0.003
+    hold: float = 0.008
     half_life: float | None = None
+    horizon: int | None = None
+    prior_scale: FloatArray | None = None
 
     @classmethod
-    def on(cls, action_set: ActionSet, sparsity: int, half_life: float | None) -> "Recipe":
+    def on(cls, action_set: ActionSet, sparsity: int) -> "Recipe":
         """Return what was found best on sets of this kind; see `docs/regret.md`.
 
         Where responses have a single coordinate nothing is gained by more boldness, or by a prior
@@ -63,20 +71,18 @@ class Recipe:
         """
         sorting = action_set.sorting
         if sparsity == 1 or (sorting is not None and np.isinf(sorting.exponent)):
-            return cls(half_life=half_life)
+            return cls()
         if action_set.is_strongly_convex:
-            return cls(growth=1.4, young_growth=1.4, is_round=True, half_life=half_life)
-        return cls(growth=1.4, evidence=True, half_life=half_life)
+            return cls(growth=1.4, young_growth=1.4, is_round=True)
+        return cls(growth=1.4, evidence=True)
 
-    def bonus(self, widths: FloatArray, sigma: FloatArray, rewards: FloatArray) -> FloatArray:
-        """How far the index lies above the mean, over ||x||_{V^-1}, for its squares, (lanes, k)."""
-        bonus = (self.share * rewards)[:, None] * widths
-        bonus += np.e
-        np.log(bonus, out=bonus)
-        bonus *= np.where(rewards <= self.young, self.young_growth, self.growth)[:, None]
-        np.sqrt(bonus, out=bonus)
-        bonus *= sigma[:, None]
-        return bonus
+    def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
+        """Return how far the index lies above the mean in lanes that know so many rewards."""
+        growth = np.where(rewards < self.young, self.young_growth, self.growth)
+        steps = rewards + 1.0
+        if self.horizon is not None:
+            growth, steps = np.full_like(growth, 1.1), np.maximum(self.horizon - rewards, 1.0)
+        return Boldness((self.share * steps)[:, None], (growth * sigma * sigma)[:, None])
 
     def weights(self, ages: FloatArray) -> FloatArray:
         """How much rewards count whose decisions were made so many decisions ago."""
@@ -90,8 +96,63 @@ class Recipe:
             return np.zeros(ages.shape, dtype=np.bool_)
         return np.asarray(ages >= max(1.0, self.half_life / 64))
 
+    def unit(self, action_set: ActionSet, ids: IntArray | None = None) -> FloatArray:
+        """Return the precisions of coordinates of which the prior is a multiple, (dim,) or (k,).
+
+        Those of a prior that was told, which is sigma^2 times these; or those of `relative_prior`.
+        """
+        if self.prior_scale is not None:
+            told = self.prior_scale if ids is None else self.prior_scale[ids]
+            return np.asarray(told**-2.0)
+        if ids is None:
+            return relative_prior(action_set, 1.0)
+        # Each on its own, available or not: it must not depend on who is asked about beside it.
+        lower, upper = action_set.whole.section(ids).axis_reach()
+        squares = np.maximum(-lower, upper) ** 2
+        return np.asarray(np.where(squares > 0, squares, 1.0))
+
+    def first_scale(self, action_set: ActionSet, sigma: float | str) -> float:
+        """Return the multiple of it before any reward."""
+        ridge = float(LAMBDAS[LAMBDAS.size // 2]) if self.evidence else self.ridge
+        if self.prior_scale is None:
+            return ridge
+        if not isinstance(sigma, str) and sigma > 0:
+            return sigma**2
+        ids = np.flatnonzero(action_set.available)[:100]
+        reach = relative_prior(action_set.section(ids), ridge)
+        return float(reach.mean() / self.unit(action_set, ids).mean())
+
+    @property
+    def expiry(self) -> str | None:
+        """What a certificate warns of where rewards fade."""
+        if self.half_life is None:
+            return None
+        return (
+            f"Rewards fade with a half-life of {self.half_life:g} decisions: this is said of now, "
+            "and expires as theta* may change."
+        )
+
     def steps(self, known: FloatArray, widths: FloatArray) -> IntArray:
         """For how many steps actions with x' V^-1 x = `widths` are played, at least 1."""
         held = np.minimum(self.hold / np.maximum(widths, _TINY), 1 + self.hold * known)
         held[known * widths < _LESSON] = 1
         return np.maximum(held, 1).astype(np.intp)
+
+
+class Boldness:
+    """sigma sqrt(growth log(e + share t ||x||^2)): what the index adds to the mean, over ||x||."""
+
+    def __init__(self, steps: FloatArray, factor: FloatArray) -> None:
+        self._steps, self._factor = steps, factor
+
+    def __call__(self, widths: FloatArray) -> FloatArray:
+        """Return it for ||x||^2 = `widths`, (lanes, k)."""
+        bonus = self._steps * widths
+        bonus += np.e
+        np.log(bonus, out=bonus)
+        bonus *= self._factor
+        return np.sqrt(bonus, out=bonus)
+
+    def some(self, rows: IntArray) -> "Boldness":
+        """Return that of some lanes."""
+        return Boldness(self._steps[rows], self._factor[rows])

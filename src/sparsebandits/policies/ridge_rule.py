@@ -11,6 +11,7 @@ from sparsebandits.estimation import RidgeLanes
 from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.played import Played
 from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
@@ -67,6 +68,11 @@ class RidgeRule(Rule):
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane at once."""
         self.posterior.add_many(self.design.columns(actions), rewards)
+
+    def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
+        """Replace a reward of the only lane by another."""
+        columns = self.design.columns(played.action(self.dim)[None])
+        self.posterior.correct(columns[0], old, new)
 
     @property
     def known(self) -> RidgeLanes:

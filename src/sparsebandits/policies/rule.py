@@ -355,12 +355,12 @@ class Rule(ABC):
 class InformedRule(Rule):
     """A rule that is told more than a reward per step: a reference, not a learner.
 
-    The simulator calls `reveal` once, before the first step, and `learn_items` beside every
-    `learn`.
+    The simulator calls `reveal` before the first step, and before every step at which theta_t is
+    another one; and `learn_items` beside every `learn`.
     """
 
     def reveal(self, theta: FloatArray) -> None:
-        """Be told theta* of every lane, (lanes, dim)."""
+        """Be told theta_t of every lane, (lanes, dim)."""
 
     def learn_items(self, actions: FloatArray, items: FloatArray) -> None:
         """Be told a noisy theta*_i of every coordinate i that was played, (lanes, dim)."""

@@ -1,20 +1,29 @@
 """The recommended policy: it learns while it earns, and needs to be told nothing but X and H."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from sparsebandits.errors import CompositionError
+from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation.core_ridge import FRESH
 from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
-from sparsebandits.policies.parameters import checked, flag, positive, sigma_or_estimate, size
+from sparsebandits.policies.parameters import (
+    checked,
+    count,
+    flag,
+    per_coordinate,
+    positive,
+    sigma_or_estimate,
+    size,
+)
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
+from sparsebandits.validation import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,12 +83,26 @@ class SparseThompson(Policy):
     intercept: bool = checked(flag, True)
     context: int = checked(size, 0)
     half_life: float | None = checked(positive, None)
+    horizon: int | None = checked(count, None)
+    prior_mean: float | FloatArray = checked(per_coordinate, 0.0)  # noqa: RUF009
+    prior_scale: float | FloatArray | None = checked(per_coordinate, None)  # noqa: RUF009
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.guarantee and (self.context or self.half_life is not None):
             raise CompositionError(
                 "guarantee=True is for one theta: without a context, and without forgetting."
+            )
+        for name in ("prior_mean", "prior_scale"):
+            given = getattr(self, name)
+            if np.ndim(given) and given.size != self.action_set.dim:
+                raise InvalidValueError(
+                    f"{name} must be a number or {self.action_set.dim}, one per coordinate, got "
+                    f"{given.size}."
+                )
+        if self.prior_scale is not None and np.min(self.prior_scale) <= 0:
+            raise InvalidValueError(
+                f"prior_scale must be positive, got {np.min(self.prior_scale):g}."
             )
 
     @property
@@ -91,13 +114,19 @@ class SparseThompson(Policy):
     @property
     def design(self) -> Design:
         """The columns of the regression."""
-        return Design(self.action_set.dim, self.intercept, self.context)
+        centre = None
+        if np.any(self.prior_mean):
+            centre = np.broadcast_to(self.prior_mean, self.action_set.dim)
+        return Design(self.action_set.dim, self.intercept, self.context, centre)
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:
         """Return the decision rule with one lane per generator."""
+        recipe = Recipe(ridge=0.3) if self.is_gated else Recipe.on(self.action_set, self.sparsity)
+        recipe = replace(recipe, half_life=self.half_life, horizon=self.horizon)
+        if self.prior_scale is not None:
+            scale = np.broadcast_to(self.prior_scale, self.action_set.dim)
+            recipe = replace(recipe, prior_scale=scale, evidence=False)
         if self.is_gated:
-            recipe = Recipe(ridge=0.3, half_life=self.half_life)
             return CoreRule(self, generators, recipe, self.design, self.sigma)
         kind = FlooredThompsonRule if self.guarantee else ThompsonRule
-        recipe = Recipe.on(self.action_set, self.sparsity, self.half_life)
         return kind(self, generators, block, recipe, self.design, self.sigma)

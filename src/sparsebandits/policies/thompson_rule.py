@@ -1,6 +1,7 @@
 """How SparseThompson decides, for many lanes at once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -9,13 +10,14 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
-from sparsebandits.estimation.ridge import LAMBDAS
+from sparsebandits.estimation.ridge import LAMBDAS, RootBelief
 from sparsebandits.policies.candidates import Candidates, climbed
+from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
+from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
 
@@ -93,9 +95,10 @@ class ThompsonRule(RidgeRule):
     ) -> None:
         self.recipe = recipe
         lanes, dim = len(generators), policy.action_set.dim
-        ridge = float(LAMBDAS[LAMBDAS.size // 2]) if recipe.evidence else recipe.ridge
-        super().__init__(policy, lanes, relative_prior(policy.action_set, ridge), sigma, design)
-        self._unit = self.posterior.prior[0] / ridge
+        scale = recipe.first_scale(policy.action_set, sigma)
+        unit = recipe.unit(policy.action_set)
+        super().__init__(policy, lanes, scale * unit, sigma, design)
+        self._unit = design.prior(unit)
         self.explorations = dim
         self._tape = Tape(generators, self.recipe.samples * design.size, block, normals)
         self.held = np.zeros((lanes, dim))
@@ -104,8 +107,10 @@ class ThompsonRule(RidgeRule):
         self.offered = np.tile(policy.action_set.available, (lanes, 1))
         self.told, self.mean, self.spread = np.zeros((3, lanes))
         self.aged = np.zeros(lanes, dtype=np.intp)
-        self.prior_scale = np.full(lanes, ridge)
+        self.prior_scale = np.full(lanes, scale)
         self.sigma_young, self.renewal = np.zeros((2, lanes))
+        self._served: ActionSet | None = None
+        self._played: Played | None = None
         self._is_own = PerSet(partial(_is_part, whole=policy.action_set))
         self._reach = PerSet(lambda current: current.axis_reach())
 
@@ -113,7 +118,9 @@ class ThompsonRule(RidgeRule):
         """Return the held action of each lane, decided anew where it is not held any more."""
         is_own = self._is_own(current)
         # Every lane was last served on one and the same set.
-        is_same = is_own and bool((self.offered[0] == current.available).all())
+        is_same = is_own and (
+            current is self._served or bool((self.offered[0] == current.available).all())
+        )
         due = np.flatnonzero(self.left == 0) if is_same else self.everyone
         held, left, awaited = self.held, self.left - 1, self.awaited + 1
         if self.design.context:
@@ -132,9 +139,33 @@ class ThompsonRule(RidgeRule):
             left[due] = steps - 1 if may_hold else 0
         if not is_same:
             self.offered = np.tile(current.available, (self.lanes, 1))
-        self.held, self.left, self.awaited = held, left, awaited
+        self.held, self.left, self.awaited, self._served = held, left, awaited, current
         self.aged += 1
         return held
+
+    def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
+        """Return the choice of the only lane; the very same while it is held."""
+        before, self.contexts = self.held, None if context is None else context[None]
+        actions = self.choose(current)
+        if actions is before and self._played is not None:
+            return self._played
+        played = Played.of(actions[0], int(self.pulls[0]), context)
+        self._played = played if actions is self.held else None
+        return played
+
+    def take(self, played: Played, reward: float, age: int = 0) -> None:
+        """Take in the reward of a choice of the only lane."""
+        plain = self.design.centre is None and self.recipe.half_life is None
+        if not (plain and played is self._played and played.context is None and self.awaited[0]):
+            super().take(played, reward, age)
+            return
+        # What `_learn` does with the reward of the held action, without arrays of one number.
+        self.awaited[0] -= 1
+        told, mean = float(self.told[0]) + 1.0, float(self.mean[0])
+        off = reward - mean
+        mean += off * (1.0 / told)
+        self.spread[0] += off * (reward - mean)
+        self.told[0], self.mean[0] = told, mean
 
     def play_many(
         self, current: ActionSet, count: int, context: FloatArray | None = None
@@ -163,7 +194,9 @@ class ThompsonRule(RidgeRule):
         return plays
 
     def _decide_anew(self, due: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
-        if self.lanes > 1:  # a simulation ends with the error
+        own = current is self.action_set and current.sorting is not None
+        if self.lanes > 1 or own:
+            # A simulation ends with the error, and sorting makes none.
             self._take_in(due)
             return self.decide(due, current)
         with self._undone_on_error(_RENEWED):
@@ -184,8 +217,10 @@ class ThompsonRule(RidgeRule):
         """
         return self._level(self.known, lanes)
 
-    def _level(self, model: RidgeLanes, lanes: Any) -> FloatArray:
-        level = model.noise_scale(lanes)
+    def _level(
+        self, model: RidgeLanes, lanes: Any, variances: FloatArray | None = None
+    ) -> FloatArray:
+        level = model.noise_scale(lanes, variances)
         if self.recipe.evidence:
             young = (model.counts[lanes] < _YOUNG) & (self.renewal[lanes] > 0)
             level = np.where(young, self.sigma_young[lanes], level)
@@ -200,7 +235,8 @@ class ThompsonRule(RidgeRule):
         contexts, ages = self._circumstances
         if self.design.centre is not None:
             rewards = rewards - np.einsum("nd,d->n", actions, self.design.centre)
-        weights = np.ones(rewards.size) if ages is None else self.recipe.weights(ages)
+        # What is known counts as it did when it last faded: so does a reward, by its decision.
+        weights = self.recipe.weights((0.0 if ages is None else ages) - self.aged[lanes])
         awaited = self.awaited[lanes]
         own = (awaited > 0) & (not self.design.context)
         if actions is not self.held:
@@ -236,20 +272,26 @@ class ThompsonRule(RidgeRule):
         if lanes.size:
             self._add_aside(self.posterior, lanes, None if lanes.size == self.lanes else lanes)
             self.told[lanes] = self.mean[lanes] = self.spread[lanes] = 0.0
-        if self.recipe.evidence:
+        if self.recipe.evidence or self.recipe.prior_scale is not None:
             known = self.posterior.counts[asked]
             self._learn_prior(asked[(known > 0) & (known >= self.renewal[asked])])
         aged = asked[self.recipe.is_aged(self.aged[asked])]
         if aged.size:
-            self.posterior.fade(aged, self.recipe.weights(self.aged[aged].astype(np.float64)))
+            factor = self.recipe.weights(self.aged[aged].astype(np.float64))
+            self.posterior.fade(aged, factor)
+            self.renewal[aged] *= factor  # or a count that fades would never reach it again
             self.aged[aged] = 0
 
     def _learn_prior(self, lanes: IntArray) -> None:
         """Learn the scale of the prior anew: at every reward first, and later when t is 5% more."""
         if not lanes.size:
             return
-        learned = self.posterior.learn_prior(lanes, self._unit, self.design.base)
-        self.prior_scale[lanes], self.sigma_young[lanes] = learned
+        if self.recipe.evidence:
+            learned = self.posterior.learn_prior(lanes, self._unit, self.design.base)
+            self.prior_scale[lanes], self.sigma_young[lanes] = learned
+        else:
+            self.prior_scale[lanes] = scale = self._level(self.posterior, lanes) ** 2
+            self.posterior.set_prior(lanes, scale[:, None] * self._unit)
         known = self.posterior.counts[lanes]
         self.renewal[lanes] = np.maximum(known + 1, np.ceil(1.05 * known))
 
@@ -275,12 +317,16 @@ class ThompsonRule(RidgeRule):
         super().learn_many(actions, rewards)
         self.left[0] = 0
 
+    def certificate(self, horizon: int | None, draws: int) -> PosteriorCertificate:
+        """Describe the posterior behind the next decision, and say where it expires."""
+        return replace(super().certificate(horizon, draws), warning=self.recipe.expiry)
+
     # ------------------------------------------------------------------ saved
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned; what is still to be played must be an action."""
         scale = self._read("prior_scale", state["prior_scale"], self.prior_scale)
-        if not _LEAST_SCALE <= scale <= LAMBDAS[-1]:
+        if self.recipe.prior_scale is None and not _LEAST_SCALE <= scale <= LAMBDAS[-1]:
             raise InvalidValueError(
                 f"state.prior_scale must lie in {_LEAST_SCALE:g}..{LAMBDAS[-1]:g}, got {scale:g}."
             )
@@ -308,33 +354,36 @@ class ThompsonRule(RidgeRule):
         self._take_in(self.everyone)
         action = played.action(self.dim)[None]
         context = None if played.context is None else played.context[None]
-        weight = float(self.recipe.weights(np.array([float(age)]))[0])
+        weight = float(self.recipe.weights(age - self.aged.astype(np.float64))[0])
         offset = 0.0 if self.design.centre is None else float(action[0] @ self.design.centre)
         column = self.design.columns(action, context)[0]
         self.posterior.correct(column, old - offset, new - offset, weight)
+        if self.recipe.evidence:  # the scale of the prior was learned from the wrong one
+            self._learn_prior(self.everyone)
         self.left[:] = 0
 
     def decide(
         self, lanes: IntArray, current: ActionSet, sigma: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Return an action of each lane, and its variance for unit noise."""
+        model = self.posterior
+        belief = model.belief(slice(None) if lanes.size == self.lanes else lanes)
         if sigma is None:
-            sigma = self._level(self.posterior, lanes)
-        candidates = self.candidates(lanes, current, sigma)
+            sigma = self._level(model, lanes, belief.variances)
+        candidates = self.candidates(lanes, current, belief, sigma)
         return candidates.efficient(sigma) if self.recipe.is_round else candidates.best()
 
-    def candidates(self, lanes: IntArray, current: ActionSet, sigma: FloatArray) -> Candidates:
+    def candidates(
+        self, lanes: IntArray, current: ActionSet, belief: RootBelief, sigma: FloatArray
+    ) -> Candidates:
         """Return what is proposed for these lanes."""
-        everyone = lanes.size == self.lanes
-        model, where = self.posterior, slice(None) if everyone else lanes
-        belief = model.belief(where)
-        contexts = None if self.contexts is None else self.contexts[where]
+        contexts = None if self.contexts is None else self.contexts[lanes]
         candidates = Candidates(
             belief,
             self.design,
             contexts,
             partial(self.policy.best_actions, current=current),
-            partial(self.recipe.bonus, sigma=sigma, rewards=model.counts[where] + 1.0),
+            self.recipe.boldness(sigma, self.posterior.counts[lanes]),
         )
         normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
         spreads = belief.spreads(normals)

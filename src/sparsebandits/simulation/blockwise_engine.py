@@ -37,6 +37,7 @@ def can_run(policy: Policy, environment: LinearEnvironment) -> bool:
         and not (policy.cycle.keeps_all or policy.cycle.forever)
         and environment.action_sets.is_fixed
         and environment.delay is None
+        and environment.is_plain
     )
 
 

@@ -1,6 +1,7 @@
 """Any policy, all trials side by side: its rule with one lane of arrays per trial."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -71,13 +72,20 @@ class Mailbox(Generic[Parcel]):
         return self._due.pop(step, [])
 
 
-_Parcel = tuple[FloatArray, float, int]
-"""An action, its reward, and its pull."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reward:
+    """A reward on its way, and what it is for."""
+
+    action: FloatArray
+    value: float
+    pull: int
+    context: FloatArray | None
+    step: int
 
 
 def _deliver(
     rule: Rule,
-    mailboxes: list[Mailbox[_Parcel]],
+    mailboxes: list[Mailbox[_Reward]],
     step: int,
     actions: FloatArray,
     rewards: FloatArray,
@@ -85,16 +93,21 @@ def _deliver(
     """Send off the rewards of this step, and tell those that arrive: in each lane one by one."""
     arrived = []
     for lane, box in enumerate(mailboxes):
-        box.post(step, (actions[lane], float(rewards[lane]), int(rule.pulls[lane])))
+        seen = None if rule.contexts is None else rule.contexts[lane]
+        pull, value = int(rule.pulls[lane]), float(rewards[lane])
+        box.post(step, _Reward(actions[lane], value, pull, seen, step))
         arrived.append(box.arrivals(step))
     turn = 0
     while lanes := [lane for lane, parcels in enumerate(arrived) if len(parcels) > turn]:
         parcels = [arrived[lane][turn] for lane in lanes]
+        seen = None if rule.contexts is None else np.array([parcel.context for parcel in parcels])
         rule.learn(
-            np.array([action for action, _, _ in parcels]),
-            np.array([reward for _, reward, _ in parcels]),
-            np.array([pull for _, _, pull in parcels]),
+            np.array([parcel.action for parcel in parcels]),
+            np.array([parcel.value for parcel in parcels]),
+            np.array([parcel.pull for parcel in parcels]),
             np.array(lanes),
+            seen,
+            np.array([float(step - parcel.step) for parcel in parcels]),
         )
         turn += 1
 
@@ -135,48 +148,58 @@ def run_lanes(
     tapes = NoiseTapes(environment, seed, numbers)
     informed = rule if isinstance(rule, InformedRule) else None
     items = [stream(seed, int(i), Stream.ITEM_NOISE) for i in numbers if informed]
-    if informed is not None:
-        informed.reveal(theta)
-    mailboxes: list[Mailbox[_Parcel]] | None = None
+    mailboxes: list[Mailbox[_Reward]] | None = None
     if environment.delay is not None:
         mailboxes = [Mailbox(environment, seed, int(i)) for i in numbers]
     sets = environment.action_sets
     current = policy.action_set  # equal to the environment's, where that is fixed
-    if sets.is_fixed:
-        best, support = benchmark.best(current, theta, policy.sparsity)
-        recorder.optimum[:] = best
+    course = environment.course(
+        theta,
+        policy.sparsity,
+        [stream(seed, int(i), Stream.CONTEXT) for i in numbers],
+        [stream(seed, int(i), Stream.DRIFT) for i in numbers],
+    )
+    sees_context = bool(getattr(policy, "context", 0))
     total = np.zeros(numbers.size)
     hits = np.zeros(numbers.size, dtype=np.intp)
     waiting = list(range(numbers.size))
     reported, horizon = 0, int(recorder.steps[-1])
     place = 0
     for step in range(1, horizon + 1):
+        moment = course.next()
         if not sets.is_fixed:
             current = sets.at(step - 1)  # X_1 is at(0)
-            best, support = benchmark.best(current, theta, policy.sparsity)
+        if moment.is_new or not sets.is_fixed:
+            best, support = benchmark.best(current, moment.theta, policy.sparsity)
+        if step == 1 and sets.is_fixed and environment.is_steady:
+            recorder.optimum[:] = best
+        if informed is not None and moment.is_new:
+            informed.reveal(moment.theta)
+        rule.contexts = moment.contexts if sees_context else None
         actions = rule.choose(current)
         if rule.commits:
-            waiting = _record_locks(policy, rule, theta, recorder, step, waiting)
-        means = np.einsum("nd,nd->n", actions, theta)
+            waiting = _record_locks(policy, rule, moment.central, recorder, step, waiting)
+        means = np.einsum("nd,nd->n", actions, moment.theta)
         total += best - means
         hits += ((actions != 0) == support).all(axis=1)
-        rewards = means + tapes.next(rule.exploring, actions)
+        rewards = means + moment.baseline + tapes.next(rule.exploring, actions)
         if mailboxes is None:
-            rule.learn(actions, rewards, rule.pulls)
+            rule.learn(actions, rewards, rule.pulls, None, rule.contexts)
         else:
             _deliver(rule, mailboxes, step, actions, rewards)
         if informed is not None:
             noise = [environment.noise.draw(rng, environment.dim) for rng in items]
-            informed.learn_items(actions, theta + np.array(noise))
+            informed.learn_items(actions, moment.theta + np.array(noise))
         if recorder.steps[place] == step:
             recorder.regret[:, place] = total
             recorder.optimal_share[:, place] = hits / step
             estimate = rule.estimate_in_use
             if estimate is not None:
-                recorder.theta_error[:, place] = np.linalg.norm(estimate - theta, axis=1)
+                off = estimate - moment.central
+                recorder.theta_error[:, place] = np.linalg.norm(off, axis=1)
                 if recorder.overlap is not None:
                     for lane in np.flatnonzero(~np.isnan(estimate).any(axis=1)):
-                        share = found_share(policy, theta[lane], estimate[lane])
+                        share = found_share(policy, moment.central[lane], estimate[lane])
                         recorder.overlap[lane, place] = share
             place += 1
         if step % _PROGRESS == 0 or step == horizon:

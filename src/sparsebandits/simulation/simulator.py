@@ -158,6 +158,13 @@ def _check(policy: Policy, environment: LinearEnvironment) -> None:
             f"The policy acts on {policy.action_set!r} and the environment on "
             f"{environment.action_set!r}; give both the same set."
         )
+    size = getattr(policy, "context", 0)
+    given = 0 if environment.contexts is None else environment.contexts.size
+    if size not in (0, given):
+        raise CompositionError(
+            f"The policy decides by a context of {size} numbers and the environment has "
+            f"{given or 'none'}; give it contexts=GaussianContexts({size})."
+        )
 
 
 def _label(

@@ -14,6 +14,8 @@ class Stream(IntEnum):
     POLICY = 3
     ITEM_NOISE = 4
     DELAY = 5
+    CONTEXT = 6
+    DRIFT = 7
 
 
 def stream(seed: int, trial: int, purpose: Stream) -> np.random.Generator:

@@ -9,7 +9,15 @@ from typing import Any
 
 from sparsebandits.action_sets import ACTION_SETS
 from sparsebandits.descriptions import nearest
-from sparsebandits.environments import NOISES, PARAMETERS, SEQUENCES
+from sparsebandits.environments import (
+    ENVIRONMENT_KEYS,
+    NOISES,
+    PARAMETERS,
+    SEQUENCES,
+    GaussianContexts,
+    Jump,
+    UniformDelay,
+)
 from sparsebandits.errors import SweepError
 from sparsebandits.policies import POLICIES, REFERENCES
 from sparsebandits.simulation import BENCHMARKS
@@ -58,7 +66,7 @@ _TOP = (*_VALUES, "checkpoints", "axes", "policies", "environments")
 _GIVEN = ("action_set", "sparsity")
 """What a policy takes, and a sweep gives it."""
 
-_ENVIRONMENT = ("label", "action_set", "action_sets", "theta_star", "noise", "names", "delay")
+_ENVIRONMENT = ("label", *ENVIRONMENT_KEYS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,6 +219,9 @@ def _check_environment(table: _Table, path: _Path, source: Source) -> None:
         "action_sets": ("A sequence of action sets", SEQUENCES),
         "theta_star": ("A parameter", PARAMETERS),
         "noise": ("A noise", NOISES),
+        "delay": (UniformDelay.noun, UniformDelay.kinds),
+        "contexts": (GaussianContexts.noun, GaussianContexts.kinds),
+        "drift": (Jump.noun, Jump.kinds),
     }
     for key, (what, classes) in parts.items():
         if key in table and not (key == "theta_star" and isinstance(table[key], list)):

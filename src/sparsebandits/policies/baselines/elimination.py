@@ -22,7 +22,7 @@ from sparsebandits.policies.parameters import (
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import PerSet
+from sparsebandits.policies.rule import PerSet, Rule
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -278,6 +278,8 @@ class SupportEliminationRule(RidgeRule):
 
     def _exploration(self, pull: int, action: FloatArray) -> FloatArray:
         return np.asarray(self._rows[pull])
+
+    correct = Rule.correct  # a support that was dropped for a wrong reward does not come back
 
     def support_in(self, lane: int) -> tuple[int, ...] | None:
         """Return the single support that is left in a lane; None while there are several."""

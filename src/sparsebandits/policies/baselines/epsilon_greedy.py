@@ -10,7 +10,8 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.cycle_rule import longest_way
-from sparsebandits.policies.parameters import checked, positive
+from sparsebandits.policies.design import Design
+from sparsebandits.policies.parameters import checked, flag, positive
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
@@ -39,6 +40,9 @@ class EpsilonGreedy(ExploringPolicy):
         In (0, 1]: beyond 1 the exploration would end.
     ridge : float
         The prior counts as this many looks along each axis.
+    intercept : bool
+        Whether rewards have an unknown baseline: reward = b + theta·x. Nothing is believed of b
+        beforehand.
 
     Notes
     -----
@@ -63,6 +67,7 @@ class EpsilonGreedy(ExploringPolicy):
     rate: float = checked(positive, 0.03)
     power: float = checked(positive, 1 / 3)
     ridge: float = checked(positive, 1.0)
+    intercept: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,7 +97,8 @@ class EpsilonGreedyRule(RidgeRule):
         self, policy: EpsilonGreedy, generators: Sequence[np.random.Generator], block: int
     ) -> None:
         prior = relative_prior(policy.action_set, policy.ridge)
-        super().__init__(policy, len(generators), prior, "estimate")
+        design = Design(policy.action_set.dim, policy.intercept)
+        super().__init__(policy, len(generators), prior, "estimate", design)
         self._rows, self.explorations = policy.exploration.actions, self.dim
         self._tape = Tape(generators, 2, block, uniforms)
         self.choices = np.zeros(self.lanes, dtype=np.intp)
@@ -111,7 +117,7 @@ class EpsilonGreedyRule(RidgeRule):
         actions[explore] = self._rows[arms]
         exploit = ~explore & (self.posterior.counts > 0)
         if exploit.any():
-            actions[exploit] = self.policy.best_actions(self.posterior.theta_hat[exploit], current)
+            actions[exploit] = self.policy.best_actions(self.estimate[exploit], current)
         self.choices += 1
         self.pulls = np.full(self.lanes, EXPLOIT)
         self.pulls[explore] = arms

@@ -11,10 +11,12 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import CompositionError, InvalidValueError
+from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.parameters import (
     checked,
     failure_probability,
+    flag,
     positive,
     sigma_or_estimate,
 )
@@ -81,6 +83,20 @@ class OFUL(Policy):
         stay 0, and starts - 1 random points on the ellipsoid.
     sweeps : int
         Of "alternating": how often theta and x take turns, at most.
+    intercept : bool
+        Whether rewards have an unknown baseline: reward = b + theta·x. Nothing is believed of b
+        beforehand, so the ellipsoid is of (b, theta) and there is none before the first reward.
+
+    Notes
+    -----
+    The proven radius with a baseline. With f = (1, x), P = diag(0, ridge I) and L = f_1 f_1' + P,
+    which the first action fixes before its reward, det L = ridge^d. Theorem 1 of the paper for the
+    rewards from the second on bounds ||sum_{s > 1} f_s eta_s|| in the norm of (V + P)^-1 by
+    sigma sqrt(2 ln(2/delta) + ln det(V + P) / det L) with probability 1 - delta/2; the first noise
+    adds at most |eta_1| ||f_1||_{L^-1} = |eta_1| <= sigma sqrt(2 ln(4/delta)), with as much. So
+
+        beta = sigma (sqrt(2 ln(2/delta) + ln det(V + P) - d ln ridge) + sqrt(2 ln(4/delta)))
+               + sqrt(ridge) S.
 
     Examples
     --------
@@ -101,6 +117,7 @@ class OFUL(Policy):
     maximiser: str = checked(partial(as_choice, known=MAXIMISERS), "alternating")
     starts: int = checked(partial(as_integer, minimum=2), 16)
     sweeps: int = checked(partial(as_integer, minimum=0), 10)
+    intercept: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -132,7 +149,7 @@ class OFULRule(RidgeRule):
     Attributes
     ----------
     log_det : (lanes,) array
-        ln det(I + V / ridge).
+        ln det(I + V / ridge); with a baseline ln det(V + P) - d ln ridge, 0 at the first reward.
     """
 
     saved: ClassVar[tuple[str, ...]] = ("log_det",)
@@ -140,11 +157,12 @@ class OFULRule(RidgeRule):
 
     def __init__(self, policy: OFUL, generators: Sequence[np.random.Generator], block: int) -> None:
         dim = policy.action_set.dim
-        super().__init__(policy, len(generators), np.full(dim, policy.ridge), policy.sigma)
+        design = Design(dim, policy.intercept)
+        super().__init__(policy, len(generators), np.full(dim, policy.ridge), policy.sigma, design)
         self._settings = policy
         self.log_det = np.zeros(self.lanes)
         # One random direction for each start but the first.
-        width = (policy.starts - 1) * dim if policy.maximiser == "alternating" else 0
+        width = (policy.starts - 1) * design.size if policy.maximiser == "alternating" else 0
         self._tape = Tape(generators, width, block, normals) if width else None
         self._points = PerSet(partial(extreme_points, sparsity=policy.sparsity))
 
@@ -152,7 +170,10 @@ class OFULRule(RidgeRule):
 
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         # det(A + x x') = det(A) (1 + x' A^-1 x): a sum of terms >= 0, which cannot cancel.
-        self.log_det[lanes] += np.log1p(self.posterior.widths(actions, lanes))
+        # The first reward of a lane with a baseline makes the determinant ridge^d, whatever x is.
+        widths = self.posterior.widths(self.design.columns(actions), lanes)
+        is_start = self.design.intercept & (self.posterior.counts[lanes] == 0)
+        self.log_det[lanes] += np.log1p(np.where(is_start, 0.0, widths))
         super()._learn(actions, rewards, pulls, lanes)
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
@@ -161,7 +182,9 @@ class OFULRule(RidgeRule):
         self.log_det[0] = self._log_det()
 
     def _log_det(self) -> float:
-        """Return ln det(I + V / ridge) of the only lane, from R."""
+        """Return ln det(V + P) - d ln ridge of the only lane, from R."""
+        if not self.posterior.counts[0]:
+            return 0.0
         log_root = float(np.linalg.slogdet(self.posterior.root[0])[1])  # ln |det R|
         return max(0.0, -2 * log_root - self.dim * math.log(self._settings.ridge))
 
@@ -179,16 +202,19 @@ class OFULRule(RidgeRule):
         """Return beta of each lane, (lanes,)."""
         settings, sigma = self._settings, self.noise_scale()
         if isinstance(settings.radius, str):
-            inside = 2 * math.log(1 / settings.delta) + self.log_det
-            return np.asarray(
-                sigma * np.sqrt(inside) + math.sqrt(settings.ridge) * settings.norm_of_theta
-            )
+            shares = 2 if settings.intercept else 1
+            spread = np.sqrt(2 * math.log(shares / settings.delta) + self.log_det)
+            if settings.intercept:
+                spread = spread + math.sqrt(2 * math.log(4 / settings.delta))
+            bias = math.sqrt(settings.ridge) * settings.norm_of_theta
+            return np.asarray(sigma * spread + bias)
         return np.asarray(settings.radius * sigma * np.sqrt(np.log(2.0 + self.posterior.counts)))
 
     def index(self, actions: FloatArray, radii: FloatArray) -> FloatArray:
         """Return theta_hat·x + beta ||x||_{(V + ridge I)^-1}, for (lanes, n, dim) actions."""
-        shadow = np.matmul(actions, self.posterior.root)  # rows R' x
-        means = (actions * self.posterior.theta_hat[:, None, :]).sum(axis=-1)
+        columns = self.design.columns(actions)
+        shadow = np.matmul(columns, self.posterior.root)  # rows R' x
+        means = (columns * self.posterior.theta_hat[:, None, :]).sum(axis=-1)
         return np.asarray(means + radii[:, None] * np.sqrt((shadow * shadow).sum(axis=-1)))
 
     # ------------------------------------------------------------------ its best action
@@ -215,14 +241,14 @@ class OFULRule(RidgeRule):
         thetas = np.repeat(self.posterior.theta_hat[:, None, :], starts, axis=1)
         centres = thetas.copy()
         if self._tape is not None:
-            drawn = self._tape.next(lanes).reshape(self.lanes, starts - 1, self.dim)
+            drawn = self._tape.next(lanes).reshape(self.lanes, starts - 1, self.design.size)
             unit = drawn / np.sqrt((drawn * drawn).sum(axis=-1, keepdims=True))
             thetas[:, 1:] += radii[:, None, None] * np.matmul(unit, flipped)  # on the boundary
         actions = self._best(thetas, current)
         index = self.index(actions, radii)
         rising = np.ones(index.shape, dtype=np.bool_)
         for _ in range(self._settings.sweeps):
-            shadow = np.matmul(actions, root)
+            shadow = np.matmul(self.design.columns(actions), root)
             norms = np.sqrt((shadow * shadow).sum(axis=-1))
             norms[norms == 0] = 1.0  # x = 0 leaves theta_hat
             thetas = centres + (radii[:, None] / norms)[:, :, None] * np.matmul(shadow, flipped)
@@ -237,31 +263,33 @@ class OFULRule(RidgeRule):
         return np.asarray(actions[lanes, index.argmax(axis=1)])
 
     def _corners(self, current: ActionSet, radii: FloatArray) -> FloatArray:
-        # ||z||_1 <= sqrt(d) ||z||_2: with theta = theta_hat + R z the cross-polytope
-        # ||z||_1 <= sqrt(d) beta contains the ellipsoid ||z||_2 <= beta, and a linear function is
-        # largest at a corner.
+        # ||z||_1 <= sqrt(d) ||z||_2, where d counts the baseline: with theta = theta_hat + R z the
+        # cross-polytope ||z||_1 <= sqrt(d) beta contains the ellipsoid ||z||_2 <= beta, and a
+        # linear function is largest at a corner.
         columns = np.swapaxes(self.posterior.root, 1, 2)
-        away = (math.sqrt(self.dim) * radii)[:, None, None] * columns
+        away = (math.sqrt(self.design.size) * radii)[:, None, None] * columns
         centres = self.posterior.theta_hat[:, None, :]
         thetas = np.concatenate([centres + away, centres - away], axis=1)
         actions = self._best(thetas, current)
-        values = (thetas * actions).sum(axis=-1)
+        values = (thetas * self.design.columns(actions)).sum(axis=-1)
         return np.asarray(actions[self.everyone, values.argmax(axis=1)])
 
     def _scan(self, current: ActionSet, radii: FloatArray) -> FloatArray:
         points = self._points(current)
+        columns = self.design.columns(points)
         chosen = np.empty((self.lanes, self.dim))
         for lane in self.everyone:
-            shadow = points @ self.posterior.root[lane]
-            means = (points * self.posterior.theta_hat[lane]).sum(axis=-1)
+            shadow = columns @ self.posterior.root[lane]
+            means = (columns * self.posterior.theta_hat[lane]).sum(axis=-1)
             index = means + radii[lane] * np.sqrt((shadow * shadow).sum(axis=-1))
             chosen[lane] = points[index.argmax()]
         return chosen
 
     def _best(self, thetas: FloatArray, current: ActionSet) -> FloatArray:
-        """Return the oracle's action for every theta of (..., dim)."""
-        rows = thetas.reshape(-1, self.dim)
-        return self.policy.best_actions(rows, current).reshape(thetas.shape)
+        """Return the oracle's action for every parameter of (..., size), (..., dim)."""
+        rows = self.design.thetas(thetas.reshape(-1, self.design.size))
+        actions = self.policy.best_actions(rows, current)
+        return actions.reshape(*thetas.shape[:-1], self.dim)
 
 
 # ---------------------------------------------------------------------- extreme points

@@ -1,0 +1,587 @@
+"""SparseThompson among many coordinates: who is looked at, what is known, and what is played."""
+
+import copy
+import math
+import pickle
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sparsebandits as sb
+from sparsebandits.environments import (
+    Gaussian,
+    LinearEnvironment,
+    PeriodicAvailability,
+    UniformCube,
+)
+from sparsebandits.policies import Learner
+from sparsebandits.policies.core import CAPACITY, Gate
+from sparsebandits.policies.core_rule import CoreRule
+from sparsebandits.policies.design import Design
+from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.thompson_rule import ThompsonRule
+from sparsebandits.validation import FloatArray, IntArray
+from tests.policies.cores import Dense, core_of, cube, fill, play, reward_of, thompson, told
+from tests.policies.examples import ellipsoid
+from tests.policies.test_hold import decides
+from tests.reference.stepwise import simulate_stepwise
+
+DIM = 60
+
+SETS: list[sb.ActionSet] = [
+    sb.LpBall(DIM),
+    sb.LpBall(DIM, p=1.0),
+    cube(DIM),
+    sb.Box(-np.linspace(0.1, 2, DIM), np.ones(DIM)),
+    ellipsoid(DIM),
+    sb.Budget(2.0, np.ones(DIM)),
+]
+IDS = ["l2", "l1", "cube", "box", "ellipsoid", "budget"]
+
+
+# ---------------------------------------------------------------------- the gate
+
+
+def slow_gate(sparsity: int, known: int, steps: float, scores: list[float], mean: float) -> bool:
+    """What the docstring of `Gate` says."""
+    if known < 4 * sparsity or known < 0.5 * sparsity * math.sqrt(steps):
+        return True
+    if known >= 3 * sparsity * math.sqrt(steps):
+        return False
+    best = sorted(scores, reverse=True)
+    gap = sum(best[:sparsity]) / sparsity - best[sparsity]
+    return steps * sparsity / (known + 1) * gap >= 3 * (best[sparsity] - mean)
+
+
+@given(
+    sparsity=st.integers(1, 6),
+    known=st.integers(1, 120),
+    steps=st.integers(0, 5000),
+    seed=st.integers(0, 2**32 - 1),
+    mean=st.floats(-2, 1),
+)
+def test_the_gate_opens_where_it_says(
+    sparsity: int, known: int, steps: int, seed: int, mean: float
+) -> None:
+    scores = np.random.default_rng(seed).random(known)
+    gate, before = Gate(sparsity), scores.copy()
+    expected = slow_gate(sparsity, known, steps, scores.tolist(), mean)
+    assert gate.opens(known, steps, scores, mean) == expected
+    np.testing.assert_array_equal(scores, before)
+    assert gate.opens(known, steps, scores[::-1].copy(), mean) == expected
+    # Whatever unit the rewards have; 8 costs no digit.
+    assert gate.opens(known, steps, 8 * scores, 8 * mean) == expected
+
+
+def test_cases_of_the_gate() -> None:
+    gate, many = Gate(2), 100
+    flat, steep = np.full(many, 0.5), np.append(np.zeros(many - 2), [9.0, 9.0])
+    assert gate.opens(7, 10**6, flat[:7], 0.0)  # fewer than 4 H
+    assert gate.opens(many, 101**2, flat, 0.0)  # fewer than H sqrt(t) / 2
+    assert not gate.opens(many, 16**2, steep, 0.0)  # more than 3 H sqrt(t)
+    assert gate.opens(many, 20**2, steep, 0.0)  # a gap, and nothing to lose
+    assert not gate.opens(many, 20**2, flat, 0.0)  # no gap
+    fair = np.append(np.ones(many - 2), [1.1, 1.1])
+    assert not gate.opens(many, 20**2, fair, 0.0)  # 400 · 2 / 101 · 0.1 < 3
+    # It costs less where all are good: 0.79 is more than 3 · 0.25, and less than 3 · 0.28.
+    assert gate.opens(many, 20**2, fair, 0.75)
+    assert not gate.opens(many, 20**2, fair, 0.72)
+
+
+def test_below_4_h_plus_16_nothing_is_gated() -> None:
+    rngs = [np.random.default_rng(0)]
+    for sparsity in (1, 5):
+        most = 4 * sparsity + 16
+        for make in (sb.LpBall, cube):
+            small, large = (thompson(make(dim), sparsity) for dim in (most, most + 1))
+            assert (small.is_gated, large.is_gated) == (False, True)
+            assert isinstance(small.rule(rngs), ThompsonRule)
+            assert isinstance(large.rule(rngs), CoreRule)
+    assert not thompson(sb.LpBall(DIM), guarantee=True).is_gated
+    assert not thompson(sb.FiniteSet(np.vstack([np.zeros(DIM), np.eye(DIM)]))).is_gated
+
+
+# ---------------------------------------------------------------------- what is known
+
+
+def expected_theta(learner: Learner, actions: list[FloatArray], rewards: list[float]) -> FloatArray:
+    """The ridge estimate from all rewards, over all coordinates at once."""
+    own = core_of(learner)
+    design, dim = own.whole, learner.policy.action_set.dim
+    lower, upper = learner.policy.action_set.whole.axis_reach()
+    reach = np.maximum(-lower, upper)
+    columns = design.columns(np.array(actions).reshape(-1, dim))
+    prior = design.prior(own.recipe.ridge * reach**2)
+    right = columns.T @ np.array(rewards)
+    parameters = np.linalg.solve(columns.T @ columns + np.diag(prior), right)
+    return np.asarray(design.thetas(parameters[None])[0])
+
+
+@pytest.mark.parametrize("action_set", SETS, ids=IDS)
+def test_late_lost_and_masked_rewards_give_the_ridge_estimate(action_set: sb.ActionSet) -> None:
+    """Nobody is retired among 60: what is known is what the dense regression knows, at any time."""
+    learner, rng = thompson(action_set).start(seed=1), np.random.default_rng(2)
+    theta = rng.uniform(-1, 1, DIM)
+    waiting: list[sb.Decision] = []
+    actions: list[FloatArray] = []
+    rewards: list[float] = []
+    for step in range(60):
+        mask = None if step % 3 else np.sort(rng.choice(DIM, 9, replace=False))
+        waiting.append(learner.ask(available=mask))
+        if mask is not None:
+            assert set(waiting[-1].indices) <= set(mask.tolist())
+        assert action_set.contains(waiting[-1].action)
+        assert waiting[-1].indices.size <= 3
+        while waiting and (len(waiting) > 6 or rng.random() < 0.5):
+            late = waiting.pop(int(rng.integers(len(waiting))))
+            if rng.random() < 0.1:
+                learner.forget(late)
+                continue
+            actions.append(late.action)
+            rewards.append(reward_of(late, theta, 0.3 * float(rng.standard_normal())))
+            learner.tell(late.id, rewards[-1])
+        if step == 30:
+            logs = rng.standard_normal((5, DIM)) * (rng.random((5, DIM)) < 0.2)
+            learner.warm_start(logs, logs @ theta)
+            actions.extend(logs)
+            rewards.extend(logs @ theta)
+        if step % 10 == 9:
+            expected = expected_theta(learner, actions, rewards)
+            assert learner.theta_hat is not None
+            np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-7, atol=1e-9)
+    assert core_of(learner).model.spent == 0
+
+
+def test_what_a_certificate_says_of_coordinates_nobody_looked_at_is_their_prior() -> None:
+    box = sb.Box(np.zeros(400), np.linspace(0.5, 2.0, 400))
+    learner = thompson(box).start(seed=0)
+    certificate: Any = learner.certificate()
+    assert math.isnan(certificate.probability)
+    theta = np.where(np.arange(400) % 3, -1.0, 1.0)
+    play(learner, theta, 150)
+    certificate = learner.certificate(draws=20)
+    own = core_of(learner)
+    ids = own.ids
+    fresh = np.setdiff1d(np.arange(400), ids)
+    assert fresh.size > 100
+    ends = np.asarray(box.upper)
+    scales = certificate.deviation * ends * math.sqrt(own.recipe.ridge) / certificate.sigma
+    np.testing.assert_allclose(scales[fresh], 1.0)
+    assert (scales[ids] < 1 + 1e-9).all()
+    assert not certificate.theta_hat[fresh].any()
+    assert 0 <= certificate.probability <= 1
+    generator = learner.to_dict()["state"]["generator"]
+    learner.certificate()
+    assert learner.to_dict()["state"]["generator"] == generator
+
+
+# ---------------------------------------------------------------------- slots
+
+
+def test_a_full_core_retires_the_least_promising_and_keeps_what_it_needs() -> None:
+    """The reward of an action of which one coordinate is the least promising, and one is new."""
+    learner = thompson(sb.LpBall(5000)).start(seed=0)
+    fill(learner)
+    own = core_of(learner)
+    assert own.ids.size == CAPACITY
+    for _ in range(5):
+        worst = int(own._promise(learner.policy.action_set).argmin())
+        known = int(own.ids[worst])
+        stranger = int(np.setdiff1d(np.arange(5000), own.ids)[7])
+        told(learner, sorted([known, stranger]), -5.0)
+        assert {known, stranger} <= set(own.ids.tolist())
+        assert own.ids.size == CAPACITY
+        assert own._slots == {int(number): slot for slot, number in enumerate(own.ids)}
+        assert own.model.agrees()
+
+
+def test_rewards_of_retired_coordinates_come_in_late(small_cores: None) -> None:
+    """They get a slot again; the estimate is finite, the slots are in order, and play goes on."""
+    learner, rng = thompson(sb.LpBall(300), 2).start(seed=3), np.random.default_rng(4)
+    theta = rng.uniform(-1, 1, 300)
+    old = [learner.ask() for _ in range(12)]
+    own = core_of(learner)
+    for first in range(0, 300, 5):
+        told(learner, list(range(first, first + 5)), float(theta[first : first + 5].sum()))
+    play(learner, theta, 30)
+    assert own.ids.size == 24
+    assert own.model.spent > 1
+    gone = [late for late in old if not set(late.indices) <= set(own.ids.tolist())]
+    assert gone
+    for late in gone:
+        learner.tell(late, reward_of(late, theta))
+        assert set(late.indices) <= set(own.ids.tolist())
+        assert own.model.agrees()
+    assert np.isfinite(play(learner, theta, 30)[-1].values).all()
+    assert own._slots == {int(number): slot for slot, number in enumerate(own.ids)}
+
+
+def test_nobody_is_admitted_for_whom_one_would_go_who_still_matters() -> None:
+    """Full, and all of them as good as the best: the gate stays shut; and not where one is lost."""
+    for worst, opens in ((0.9, False), (-5.0, True)):
+        learner = thompson(cube(5000)).start(seed=0)
+        own = core_of(learner)
+        for number in range(CAPACITY):  # 40 rewards of each, with noise of 1
+            own._add(
+                Played(np.array([number]), np.ones(1), EXPLOIT),
+                1.0 if number > 7 else worst,
+                40.0,
+                40.0,
+            )
+        before = set(own.ids.tolist())
+        assert before == set(range(CAPACITY))
+        own.gate = Gate(3, price=0.0, least=1e6)  # always for it
+        own.open_gate(learner.policy.action_set)
+        assert (set(own.ids.tolist()) != before) == opens
+        assert before - set(own.ids.tolist()) <= set(range(8))
+
+
+@pytest.mark.parametrize("sparsity", [40, 140])
+def test_wide_supports_have_room(sparsity: int) -> None:
+    """4 H coordinates are looked at first: more than are drawn afresh, and more than CAPACITY."""
+    dim = 4 * sparsity + 40
+    learner, theta = thompson(cube(dim), sparsity).start(seed=0), np.ones(dim)
+    decisions = play(learner, theta, 4)
+    assert core_of(learner).ids.size >= 4 * sparsity
+    assert max(decision.indices.size for decision in decisions) > sparsity // 3
+    assert core_of(learner).model.agrees()
+
+
+def test_masks_without_any_coordinate_known_so_far(small_cores: None) -> None:
+    learner, theta = thompson(sb.LpBall(5000)).start(seed=0), np.ones(5000)
+    play(learner, theta, 60)
+    for first in range(0, 200, 20):
+        mask = np.arange(first, first + 5)
+        decision = learner.ask(available=mask)
+        assert 1 <= decision.indices.size <= 3
+        assert set(decision.indices.tolist()) <= set(mask.tolist())
+        learner.tell(decision, reward_of(decision, theta))
+    for last in ([7], np.arange(5000) == 4999):
+        decision = learner.ask(available=last)
+        assert decision.indices.size == 1
+        learner.tell(decision, 0.0)
+    assert core_of(learner).ids.size <= 24
+
+
+def test_an_intercept_before_the_first_reward() -> None:
+    """A core of more columns than are drawn afresh, of which one is free."""
+    policy = thompson(sb.LpBall(1000), 40)
+    generators = [np.random.default_rng(i) for i in range(2)]
+    rule = CoreRule(policy, generators, Recipe(), Design(1000, intercept=True), "estimate")
+    for _ in range(3):
+        actions = rule.choose(policy.action_set)
+        rule.learn(actions, 5.0 + actions.sum(axis=1), rule.pulls)
+    assert np.isfinite(rule.estimate).all()
+
+
+# ---------------------------------------------------------------------- one lane, many lanes
+
+
+@pytest.mark.parametrize(
+    ("action_set", "sparsity", "horizon"),
+    [(sb.LpBall(DIM), 3, 120), (cube(DIM), 3, 120), (sb.LpBall(300), 34, 12)],
+    ids=["l2", "cube", "wide"],
+)
+def test_a_lane_of_a_simulation_has_the_bits_of_a_learner(
+    action_set: sb.ActionSet, sparsity: int, horizon: int
+) -> None:
+    environment = LinearEnvironment(
+        action_set=action_set, theta_star=UniformCube(), noise=Gaussian(0.3)
+    )
+    policy = thompson(action_set, sparsity)
+    lanes = sb.simulate(policy, environment, horizon=horizon, trials=3, seed=5)
+    steps = simulate_stepwise(policy, environment, horizon=horizon, trials=3, seed=5)
+    np.testing.assert_array_equal(lanes.regret, steps.regret)
+    np.testing.assert_array_equal(lanes.theta_error, steps.theta_error)
+
+
+def test_under_masks_too(small_cores: None) -> None:
+    """And with slots that are given away, and deviates that are kept."""
+    rng = np.random.default_rng(6)
+    masks: list[IntArray] = [np.arange(DIM)] * 5 + [rng.choice(DIM, 30, replace=False)] * 3
+    environment = LinearEnvironment(
+        action_sets=PeriodicAvailability(sb.LpBall(DIM), masks),
+        theta_star=UniformCube(),
+        noise=Gaussian(0.3),
+    )
+    policy = thompson(sb.LpBall(DIM))
+    lanes = sb.simulate(policy, environment, horizon=150, trials=3, seed=7)
+    steps = simulate_stepwise(policy, environment, horizon=150, trials=3, seed=7)
+    np.testing.assert_array_equal(lanes.regret, steps.regret)
+
+
+def test_lanes_fed_by_hand_are_three_learners(small_cores: None) -> None:
+    """Rewards in step and late, by lanes: each lane's own actions, past the first retirement."""
+    X = cube(200)
+    policy = thompson(X)
+    rule = policy.rule([np.random.default_rng(seed) for seed in (1, 2, 3)])
+    learners = [policy.start(seed=seed) for seed in (1, 2, 3)]
+    rng = np.random.default_rng(8)
+    theta = rng.uniform(-1, 1, 200)
+    late: list[tuple[int, FloatArray, int]] = []
+    for step in range(100):
+        actions, decisions = rule.choose(X), [learner.ask() for learner in learners]
+        for lane, decision in enumerate(decisions):
+            assert actions[lane].tobytes() == decision.action.tobytes()
+            late.append((lane, actions[lane], decision.id))
+        rng.shuffle(late)
+        while len(late) > (0 if step == 99 else 4):
+            lane, action, number = late.pop()
+            reward = float(action @ theta) + 0.3 * float(rng.standard_normal())
+            rule.learn(action[None], np.array([reward]), rule.pulls[[lane]], np.array([lane]))
+            learners[lane].tell(number, reward)
+        if step % 10 == 9:  # of an action that is nobody's
+            action = np.zeros(200)
+            action[rng.choice(200, 6, replace=False)] = 0.5
+            rule.learn(action[None], np.ones(1), rule.pulls[[step % 3]], np.array([step % 3]))
+            told(learners[step % 3], np.flatnonzero(action).tolist(), 1.0, 0.5)
+    assert isinstance(rule, CoreRule)
+    for lane, learner in enumerate(learners):
+        np.testing.assert_array_equal(rule.cores[lane].ids, core_of(learner).ids)
+        for name, value in rule.cores[lane].model.state().items():
+            np.testing.assert_array_equal(value, core_of(learner).model.state()[name])
+    assert min(own.model.spent for own in rule.cores) > 0
+
+
+# ---------------------------------------------------------------------- decisions
+
+
+@pytest.mark.parametrize("action_set", SETS, ids=IDS)
+def test_a_decision_has_its_non_zeros_and_makes_its_action(action_set: sb.ActionSet) -> None:
+    learner = thompson(action_set).start(seed=0)
+    for decision in play(learner, np.linspace(-1, 1, DIM), 25):
+        assert (np.diff(decision.indices) > 0).all()
+        assert decision.values.all()
+        action = decision.action
+        np.testing.assert_array_equal(np.flatnonzero(action), decision.indices)
+        np.testing.assert_array_equal(action[decision.indices], decision.values)
+        assert action.shape == (decision.dim,) == (DIM,)
+        for array in (action, decision.indices, decision.values):
+            assert not array.flags.writeable  # the learner may hold on to them
+
+
+def informed(dim: int = 60) -> Learner:
+    """A learner that knows two good coordinates of a dozen so well that it holds its decisions."""
+    learner = thompson(cube(dim), 2).start(seed=0)
+    own = core_of(learner)
+    own.gate = Gate(2, least=0.0, most=0.0)
+    for number in range(12):  # the mean of 5,000 rewards with noise of 0.1
+        own._add(
+            Played(np.array([number]), np.ones(1), EXPLOIT),
+            1.0 if number < 2 else -1.0,
+            5000.0,
+            50.0,
+        )
+    return learner
+
+
+def test_decisions_are_held_while_nothing_else_comes_in() -> None:
+    learner = informed()
+    anew = []
+    for _ in range(30):
+        anew.append(decides(learner))
+        learner.tell(learner.open_decisions[-1], 2.0)
+    assert anew[0]
+    assert sum(anew) < 15
+    assert core_of(learner).known == 60_030
+
+    def held() -> Learner:
+        one = informed()
+        late = one.ask(available=[5, 6])
+        one.ask()
+        assert not decides(one)
+        assert late.id == 1
+        return one
+
+    other = held()
+    other.tell(1, -1.0)
+    assert decides(other)
+    masked = held()
+    assert decides(masked, available=range(50))
+    assert decides(masked)
+    logged = held()
+    logged.warm_start(np.eye(60)[:1], [1.0])
+    assert decides(logged)
+    forgotten = held()
+    forgotten.forget(2)
+    assert not decides(forgotten)
+
+
+def test_more_rewards_than_it_was_played_end_a_hold() -> None:
+    for more in (0, 1):
+        learner = informed()
+        first, second = learner.ask(), learner.ask()
+        for _ in range(2 + more):
+            told(learner, first.indices.tolist(), 2.0)
+        assert second.indices.tolist() == first.indices.tolist() == [0, 1]
+        assert decides(learner) == bool(more)
+
+
+def test_rewards_of_a_held_action_count_at_once_in_what_is_known() -> None:
+    learner = informed()
+    learner.ask()
+    before = learner.theta_hat
+    for number in learner.open_decisions:
+        learner.tell(number, 9.0)
+    after = learner.theta_hat
+    assert before is not None
+    assert after is not None
+    assert core_of(learner).told == 1
+    assert (after[:2] > before[:2]).all()
+
+
+def test_refused_calls_change_nothing() -> None:
+    learner = thompson(cube(2000)).start(seed=0)
+    play(learner, np.ones(2000), 10)
+    number, saved = learner.ask().id, learner.to_dict()
+    with pytest.raises(sb.InvalidValueError, match=r"at most 256 non-zeros .* keeps 512 of 2000"):
+        learner.warm_start(np.ones((1, 2000)), [1.0])
+    with pytest.raises(sb.InvalidValueError, match="reward must be finite"):
+        learner.tell(number, float("nan"))
+    with pytest.raises(sb.InvalidValueError, match="must have dim 2000"):
+        learner.ask(action_set=cube(1999))
+    assert learner.to_dict() == saved
+
+
+@pytest.mark.parametrize("length", [1e-5, 1e3, 1e9, 1e50])
+def test_logs_of_actions_far_outside_the_set(length: float) -> None:
+    learner = thompson(sb.LpBall(DIM)).start(seed=0)
+    logs = np.zeros((600, DIM))
+    logs[:, :3] = length
+    learner.warm_start(logs, np.full(600, 2.0))
+    theta = np.linspace(-1, 1, DIM)
+    assert sb.LpBall(DIM).contains(play(learner, theta, 30)[-1].action)
+    assert core_of(learner).model.agrees()
+
+
+# ---------------------------------------------------------------------- cost
+
+
+@pytest.mark.parametrize("make", [sb.LpBall, cube], ids=["l2", "cube"])
+def test_a_step_among_a_million_touches_few_of_them(make: Any) -> None:
+    """A vector over all coordinates would be 24 MB, a mask 3 MB; the core itself grows by 1 MB."""
+    dim = 3 * 10**6
+    learner, theta = thompson(make(dim), 5).start(seed=0), np.ones(100)
+    for _ in range(3):
+        learner.tell(learner.ask(), 1.0)
+    tracemalloc.start()
+    try:
+        largest = 0
+        for step in range(200):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            decision = learner.ask()
+            learner.tell(
+                decision, float(theta[decision.indices % 100] @ decision.values) + step % 3
+            )
+            largest = max(largest, tracemalloc.get_traced_memory()[1] - before)
+    finally:
+        tracemalloc.stop()
+    assert largest < 2_000_000
+
+
+class Guarded(sb.LpBall):
+    """A ball that gives nothing away over all of its coordinates once a learner is at work."""
+
+    guarded = False
+
+    def axis_reach(self) -> tuple[FloatArray, FloatArray]:
+        assert not (self.guarded and self.dim == 5000), "a pass over all coordinates"
+        return super().axis_reach()
+
+    @property
+    def sorting(self) -> Any:
+        assert not (self.guarded and self.dim == 5000), "a pass over all coordinates"
+        return super().sorting
+
+    def _contains(self, x: FloatArray, tolerance: float) -> Any:
+        assert not (self.guarded and self.dim == 5000), "a pass over all coordinates"
+        return super()._contains(x, tolerance)
+
+
+def test_no_step_asks_the_whole_set() -> None:
+    X = Guarded(5000)
+    learner = thompson(X).start(seed=0)
+    X.guarded = True
+    play(learner, np.ones(5000), 50)
+    assert X.guarded
+
+
+# ---------------------------------------------------------------------- units
+
+
+def test_rewards_in_another_unit_change_no_decision() -> None:
+    """By a power of two, not a bit: theta, sigma, the gate and the index are all relative."""
+    for action_set in (sb.LpBall(DIM), cube(DIM)):
+        for unit in (2.0**-30, 2.0**40):
+            one, two = (thompson(action_set).start(seed=0) for _ in range(2))
+            rng = np.random.default_rng(10)
+            for _ in range(150):
+                left, right = one.ask(), two.ask()
+                assert left.action.tobytes() == right.action.tobytes()
+                reward = float(left.action[:20].sum()) + float(rng.standard_normal())
+                one.tell(left, reward)
+                two.tell(right, unit * reward)
+
+
+def test_coordinates_in_other_units_change_no_decision() -> None:
+    units = 2.0 ** np.random.default_rng(11).integers(-20, 20, DIM)
+    plain = thompson(cube(DIM)).start(seed=0)
+    scaled = thompson(sb.Box(np.zeros(DIM), units)).start(seed=0)
+    rng = np.random.default_rng(12)
+    for _ in range(150):
+        left, right = plain.ask(), scaled.ask()
+        np.testing.assert_array_equal(left.action * units, right.action)
+        reward = float(left.action[:20].sum()) + float(rng.standard_normal())
+        plain.tell(left, reward)
+        scaled.tell(right, reward)
+
+
+def test_coordinates_that_cannot_be_used_have_a_prior_of_their_own() -> None:
+    """It must not depend on who is admitted beside them: saved, it is compared."""
+    upper = np.where(np.arange(DIM) % 2, np.linspace(0.5, 3.0, DIM), 0.0)
+    for action_set in (sb.Box(np.zeros(DIM), upper), sb.LpBall(DIM).restrict(range(40))):
+        learner = thompson(action_set).start(seed=0)
+        learner.warm_start(np.eye(DIM)[50:], np.ones(10))
+        play(learner, np.ones(DIM), 30)
+        assert sb.Learner.from_dict(learner.to_dict()).to_dict() == learner.to_dict()
+
+
+# ---------------------------------------------------------------------- regret
+
+
+def ratio_to_dense(
+    action_set: sb.ActionSet, theta: Any, horizon: int, trials: int, sparsity: int = 5
+) -> float:
+    """The regret of the gated policy over that of the dense one, on the same trials."""
+    environment = LinearEnvironment(action_set=action_set, theta_star=theta, noise=Gaussian(0.5))
+    policies = [thompson(action_set, sparsity), Dense(action_set=action_set, sparsity=sparsity)]
+    runs = sb.simulate(policies, environment, horizon=horizon, trials=trials, seed=13, points=2)
+    ours, dense = (run.regret[:, -1].mean() for run in runs)
+    return float(ours / dense)
+
+
+def test_regret_is_below_that_of_looking_at_everybody() -> None:
+    """Where T is as small as d; the ratio measured is 0.6."""
+    assert ratio_to_dense(cube(150), UniformCube(), 150, 3, sparsity=3) < 0.85
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("make", [sb.LpBall, cube], ids=["l2", "cube"])
+def test_regret_among_a_thousand(make: Any) -> None:
+    """Issue 14 asks for 0.75 at T = 2,000 over many trials; `benchmarks/scale.py` has those."""
+    assert ratio_to_dense(make(1000), UniformCube(), 500, 2) < 0.75
+
+
+def test_copies_and_pickles_go_on_alike() -> None:
+    learner, theta = thompson(sb.LpBall(DIM)).start(seed=0), np.ones(DIM)
+    play(learner, theta, 20)
+    twins = [copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))]
+    expected = [decision.action.tobytes() for decision in play(learner, theta, 20)]
+    for twin in twins:
+        assert [decision.action.tobytes() for decision in play(twin, theta, 20)] == expected

@@ -3,7 +3,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: install browser lint test test-thorough reproduce reproduce-full benchmark regret clean
+.PHONY: install browser lint test test-thorough reproduce reproduce-full benchmark regret serve clean
 
 install: .venv/installed
 
@@ -44,11 +44,16 @@ reproduce: install
 reproduce-full: install
 	$(BIN)/sparsebandits reproduce --full --workers $(WORKERS)
 
+# Learners over HTTP, from a file in this folder.
+serve: install
+	$(BIN)/sparsebandits serve
+
 benchmark: install
 	$(BIN)/python benchmarks/oracles.py
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/service.py
 
 # The regret of the recommended policy beside LinTS, 300 trials to T = 20,000: over an hour.
 REGRET := --horizon 20000 --trials 300 --workers $(WORKERS) --policy sparse-thompson \

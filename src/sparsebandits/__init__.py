@@ -91,14 +91,18 @@ from sparsebandits.version import __version__
 if TYPE_CHECKING:
     from sparsebandits.comparison.compare import compare
     from sparsebandits.comparison.sweep_folder import compare_sweep
+    from sparsebandits.service.client import AsyncClient, Client, ServiceError
     from sparsebandits.sweeps import sweep
 
 _ON_FIRST_USE = {
+    "AsyncClient": "sparsebandits.service.client",
+    "Client": "sparsebandits.service.client",
+    "ServiceError": "sparsebandits.service.client",
     "compare": "sparsebandits.comparison.compare",
     "compare_sweep": "sparsebandits.comparison.sweep_folder",
     "sweep": "sparsebandits.sweeps",
 }
-"""Functions that a learner in a service never needs: imported when they are asked for."""
+"""What a learner in a process of its own never needs: imported when it is asked for."""
 
 
 def __getattr__(name: str) -> Any:
@@ -126,12 +130,14 @@ __all__ = [
     "ActionSetSequence",
     "AdversarialTheta",
     "Alternating",
+    "AsyncClient",
     "Basis",
     "BatchSolution",
     "Box",
     "Budget",
     "Certificate",
     "Clairvoyant",
+    "Client",
     "CompactAPSEEG",
     "CompositionError",
     "Decision",
@@ -165,6 +171,7 @@ __all__ = [
     "RotatingEllipsoid",
     "Rule",
     "Run",
+    "ServiceError",
     "Solution",
     "SolverError",
     "SparseBanditsError",

@@ -44,11 +44,14 @@ upper = [1, 1, 1]
 ONE_POLICY = ("compare", "compare.toml", "--policy", "random-sparse", "--workers", "1")
 QUICK: dict[str, tuple[str, ...]] = {
     "compare": (*ONE_POLICY, "-T", "20", "--trials", "2"),
+    "db": ("db", "check"),
     "plan": ("plan", "--l2", "4", "-H", "2"),
     "reproduce": ("reproduce", "--help"),  # its smallest experiment takes seconds
     "results": ("results", "done"),
+    "serve": ("serve", "--port", "0"),  # ends only where it cannot say where it is
     "solve": ("solve", "solve.toml"),
     "sweep": ("sweep", "quick.toml", "--resume"),
+    "token": ("token", "list"),
 }
 """A run of every command that prints something, in milliseconds."""
 
@@ -76,6 +79,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 import pandas, pyarrow.parquet, rich.progress, rich.table, scipy.stats
 import sparsebandits.cli.app, sparsebandits.comparison.scenarios
 import sparsebandits.comparison.sweep_folder, sparsebandits.paper.report
+import sparsebandits.service.server
 from sparsebandits.cli import main
 for line in sys.stdin:
     case = json.loads(line)

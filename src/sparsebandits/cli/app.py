@@ -1,7 +1,7 @@
 """The group of commands, and one way to end: whatever goes wrong is one line and an exit code.
 
-Exit codes: 0 done (also where the reader of a pipe has had enough), 1 a sweep with failed cells,
-2 bad input or output that cannot be written, 130 interrupted.
+Exit codes: 0 done (also where the reader of a pipe has had enough), 1 a sweep with failed cells or
+a store with damage, 2 bad input or output that cannot be written, 130 interrupted.
 """
 
 import contextlib
@@ -13,15 +13,28 @@ import click
 
 from sparsebandits import __version__
 from sparsebandits.cli.compare import compare
+from sparsebandits.cli.db import db
 from sparsebandits.cli.plan import plan
 from sparsebandits.cli.process import INTERRUPTED, say, shield_workers, was_interrupted
 from sparsebandits.cli.reproduce import reproduce
 from sparsebandits.cli.results import results
+from sparsebandits.cli.serve import serve
 from sparsebandits.cli.solve import solve
 from sparsebandits.cli.sweep import sweep
+from sparsebandits.cli.token import token
 from sparsebandits.errors import SparseBanditsError
 
-COMMANDS: tuple[click.Command, ...] = (reproduce, compare, solve, plan, sweep, results)
+COMMANDS: tuple[click.Command, ...] = (
+    reproduce,
+    compare,
+    solve,
+    plan,
+    sweep,
+    results,
+    serve,
+    token,
+    db,
+)
 
 
 class _Interrupted(click.ClickException):

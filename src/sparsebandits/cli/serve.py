@@ -1,0 +1,87 @@
+"""``sparsebandits serve``: learners on a server."""
+
+import ipaddress
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from sparsebandits.cli.service_extra import (
+    service_extra,
+    store_option,
+    use_store,
+    without_password,
+)
+from sparsebandits.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from sparsebandits.store import Store
+
+
+@click.command()
+@store_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
+              help="0 takes a free one.")  # fmt: skip
+@click.option("--resident", type=click.IntRange(1), default=4096, show_default=True,
+              help="Learners kept in memory.")  # fmt: skip
+@click.option("--max-dim", type=click.IntRange(1), default=2000, show_default=True,
+              help="The largest dimension of a learner.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Write no line for each request.")
+def serve(store_url: str, host: str, port: int, resident: int, max_dim: int, quiet: bool) -> None:
+    """Serve learners over HTTP; what was answered with 2xx survives, and is counted once.
+
+    The first start prints a token that may do everything. SIGTERM and Ctrl-C finish what was
+    accepted, then end.
+    """
+    with service_extra():
+        from sparsebandits.service.server import listen, run
+        from sparsebandits.service.settings import Settings
+    token = _first_token(store_url, is_local=_is_loopback(host))
+    try:
+        bound = listen(host, port)
+    except OSError as error:
+        raise InvalidValueError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; take another --port."
+        ) from None
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{bound.getsockname()[1]}"
+
+    def greet() -> None:
+        click.echo(f"Serving {address} from {without_password(store_url)}")
+        if token is not None:
+            click.echo(f"A token for everything, shown only this once: {token}")
+        example = token or "$TOKEN"
+        click.echo(f'Try: curl -H "Authorization: Bearer {example}" {address}/v1/learners')
+
+    settings = Settings(store=store_url, resident=resident, max_dim=max_dim)
+    if not run(settings, bound, ready=greet, log_requests=not quiet):
+        raise InvalidValueError("the server could not start; see the lines above.")
+
+
+def _first_token(store_url: str, *, is_local: bool) -> str | None:
+    """Make a token where there is none; beyond loopback somebody has to have made one before."""
+    from sparsebandits.service.auth import is_valid, make_token
+
+    async def look(store: "Store") -> str | None:
+        tokens = await store.read.tokens()
+        if any(is_valid(token, time.time()) for token in tokens):
+            return None
+        if not is_local:
+            raise InvalidValueError(
+                "there is no valid token, so only loopback is served; make one first: "
+                "sparsebandits token create --scope admin"
+            )
+        token, row = make_token("admin", name="first start")
+        async with store.transaction() as transaction:
+            await transaction.add_token(row)
+        return token
+
+    return use_store(store_url, look)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,186 @@
+"""The application: from an HTTP request to a call, and back."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sparsebandits.errors import SparseBanditsError
+from sparsebandits.service.answers import Answer, RefusedError
+from sparsebandits.service.auth import Gate
+from sparsebandits.service.call import Call, Service
+from sparsebandits.service.calls import CALLS
+from sparsebandits.service.context import Context, decode, read_body
+from sparsebandits.service.engine import Engine
+from sparsebandits.service.metrics import CONTENT_TYPE_LATEST, Metrics
+from sparsebandits.service.openapi import describe_api
+from sparsebandits.service.settings import Settings
+from sparsebandits.version import __version__
+
+_LOGGER = logging.getLogger("sparsebandits.service")
+_THINKERS = 2
+"""Requests that compute beside the groups at the same time."""
+
+
+def build_app(settings: Settings, *, log_requests: bool = True) -> ASGIApp:
+    """Return the application; its lifespan opens the store and closes it."""
+    metrics = Metrics()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        engine = Engine(settings, metrics)
+        await engine.start()
+        app.state.service = Service(
+            engine=engine, settings=settings, thinking=asyncio.Semaphore(_THINKERS)
+        )
+        app.state.gate = Gate(lambda: engine.read(lambda store: store.read.tokens()))
+        try:
+            yield
+        finally:
+            await engine.stop()
+
+    app = _Described(
+        title="sparsebandits", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None
+    )
+    for call in CALLS:
+        app.add_route(call.path, _endpoint(app, call), methods=[call.method])
+    _add_platform(app, metrics)
+    app.add_exception_handler(HTTPException, _no_such_call)
+    return _Watched(app, metrics, log_requests)
+
+
+class _Described(FastAPI):
+    """An application whose description is written from the table of calls."""
+
+    def openapi(self) -> dict[str, Any]:
+        return describe_api(CALLS)
+
+
+def _endpoint(app: FastAPI, call: Call) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        request.scope["call"] = call.name
+        service: Service = app.state.service
+        try:
+            caller = await app.state.gate.caller(request.headers.get("authorization"))
+            request.scope["caller"] = caller.id
+            caller.need(call.scope)
+            limit = service.settings.max_import if call.is_large else service.settings.max_body
+            raw = await read_body(request, limit)
+            body = None if call.body is None else decode(raw, call.body)
+            context = Context(request, caller, body)
+            if "key" in request.path_params:
+                caller.need(call.scope, [context.key])
+            return _response(await call.handler(service, context))
+        except RefusedError as refusal:
+            return _response(refusal.answer)
+        except SparseBanditsError as error:
+            return _response(RefusedError("invalid", str(error)).answer)
+        except RecursionError:
+            return _response(RefusedError("invalid", "The JSON is nested too deeply.").answer)
+        except ClientDisconnect:
+            return Response(status_code=499)
+        except Exception:
+            _LOGGER.exception("a request failed")
+            return _response(RefusedError("internal", "The request failed; see the log.").answer)
+
+    return endpoint
+
+
+def _response(answer: Answer) -> Response:
+    response = Response(answer.body, answer.status, media_type=answer.content_type)
+    if answer.retry_after is not None:
+        response.headers["retry-after"] = str(answer.retry_after)
+    if answer.was_stored:
+        response.headers["idempotent-replayed"] = "true"
+    if answer.status == 401:
+        response.headers["www-authenticate"] = "Bearer"
+    return response
+
+
+def _add_platform(app: FastAPI, metrics: Metrics) -> None:
+    """Add what the platform asks, which needs no token and tells no secret."""
+
+    async def healthz(request: Request) -> Response:
+        return Response(b'{"status":"ok"}', media_type="application/json")
+
+    async def readyz(request: Request) -> Response:
+        try:
+            engine: Engine = app.state.service.engine
+            await engine.read(lambda store: store.version())
+        except RefusedError as refusal:
+            return _response(refusal.answer)
+        return Response(b'{"status":"ready"}', media_type="application/json")
+
+    async def show_metrics(request: Request) -> Response:
+        with contextlib.suppress(RefusedError):  # the rest is known without the store
+            engine: Engine = app.state.service.engine
+            metrics.open.set(await engine.read(lambda store: store.read.open_decisions()))
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    for path, endpoint in {
+        "/healthz": healthz,
+        "/readyz": readyz,
+        "/metrics": show_metrics,
+    }.items():
+        app.add_route(path, endpoint, methods=["GET"])
+
+
+async def _no_such_call(request: Request, error: Exception) -> Response:
+    kind = "wrong-method" if getattr(error, "status_code", 404) == 405 else "unknown-path"
+    refusal = RefusedError(kind, "See /openapi.json for the calls that there are.")
+    response = _response(refusal.answer)
+    response.headers.update(getattr(error, "headers", None) or {})
+    return response
+
+
+class _Watched:
+    """Writes a line for each request, and measures it. Neither rewards nor tokens are in it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, log_requests: bool) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._log_requests = log_requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            seconds = time.perf_counter() - started
+            call = scope.get("call", "other")
+            self._metrics.requests.labels(call, str(status)).observe(seconds)
+            if self._log_requests:
+                _write_line(scope, call, status, seconds)
+
+
+def _write_line(scope: Scope, call: str, status: int, seconds: float) -> None:
+    line: dict[str, Any] = {
+        "at": time.time(),
+        "call": call,
+        "method": scope["method"],
+        "path": scope["path"],
+        "status": status,
+        "milliseconds": round(1000 * seconds, 3),
+        "token": scope.get("caller"),
+        "client": (scope.get("client") or [None])[0],
+    }
+    sys.stderr.write(json.dumps(line) + "\n")

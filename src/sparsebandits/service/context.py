@@ -1,0 +1,128 @@
+"""A request as the calls see it: checked, decoded, and of a known caller."""
+
+import hashlib
+import re
+from typing import Any, TypeVar
+
+import msgspec
+from fastapi import Request
+
+from sparsebandits.service.answers import RefusedError
+from sparsebandits.service.auth import Caller
+from sparsebandits.service.groups import RequestKey
+from sparsebandits.service.schemas import KEY_PATTERN, LARGEST_SEED
+
+_KEY = re.compile(KEY_PATTERN)
+_REQUEST_KEY = re.compile(r"[!-~]{1,200}")
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+_decoders: dict[type, msgspec.json.Decoder[Any]] = {}
+
+Wanted = TypeVar("Wanted")
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the body; one that is longer than the limit is not read to its end."""
+    announced = request.headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > limit:
+        raise _too_large(limit)
+    parts, length = [], 0
+    async for part in request.stream():
+        length += len(part)
+        if length > limit:
+            raise _too_large(limit)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_large(limit: int) -> RefusedError:
+    return RefusedError("too-large", f"A body may have up to {limit:,} bytes.")
+
+
+def decode(body: bytes, wanted: type[Wanted]) -> Wanted:
+    """Return a body as the class it has to be; no body at all is an empty one."""
+    decoder = _decoders.get(wanted)
+    if decoder is None:
+        decoder = _decoders[wanted] = msgspec.json.Decoder(wanted)
+    try:
+        decoded: Wanted = decoder.decode(body or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RefusedError("invalid", f"The body is not what is needed: {error}.") from None
+    except RecursionError:
+        raise RefusedError("invalid", "The JSON is nested too deeply.") from None
+    return decoded
+
+
+class Context:
+    """What a call is given.
+
+    Attributes
+    ----------
+    caller : Caller
+    body : object
+        Of the class that the call declares; None where it takes no body.
+    """
+
+    def __init__(self, request: Request, caller: Caller, body: Any) -> None:
+        self.request = request
+        self.caller = caller
+        self.body = body
+
+    @property
+    def key(self) -> str:
+        """The learner's key in the path."""
+        return as_key(self.request.path_params["key"])
+
+    @property
+    def id(self) -> int:
+        """The decision's id in the path."""
+        text: str = self.request.path_params["id"]
+        if not (text.isascii() and text.isdigit() and len(text) < 20):
+            raise RefusedError(
+                "unknown-decision", "A decision's id is a whole number, as ask returned it."
+            )
+        return min(int(text), LARGEST_SEED)
+
+    def flag(self, name: str) -> bool:
+        """Return whether a query parameter is true."""
+        given = self.request.query_params.get(name, "false").lower()
+        if given not in ("true", "false", "1", "0"):
+            raise RefusedError("invalid", f"{name} must be true or false, got {given[:40]!r}.")
+        return given in ("true", "1")
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """Return a query parameter that is a whole number from 0."""
+        given = self.request.query_params.get(name)
+        if given is None:
+            return default
+        if not (given.isascii() and given.isdigit() and len(given) < 20 and int(given) <= most):
+            raise RefusedError("invalid", f"{name} must be in 0..{most}, got {given[:40]!r}.")
+        return int(given)
+
+    def text(self, name: str) -> str:
+        """Return a query parameter that is a text without odd characters."""
+        given = self.request.query_params.get(name, "")
+        return as_key(given) if given else ""
+
+    @property
+    def request_key(self) -> RequestKey | None:
+        """The idempotency key with which the request came."""
+        given = self.request.headers.get("idempotency-key")
+        if given is None:
+            return None
+        if not _REQUEST_KEY.fullmatch(given):
+            raise RefusedError(
+                "invalid", "Idempotency-Key must be 1 to 200 printable ASCII characters."
+            )
+        fingerprint = hashlib.sha256(_canonical(self.body)).hexdigest()
+        return RequestKey(self.request.scope["path"], given, fingerprint)
+
+
+def as_key(given: str) -> str:
+    """Return the key of a learner, checked."""
+    if not _KEY.fullmatch(given):
+        raise RefusedError(
+            "invalid",
+            "A learner's key has 1 to 128 characters of A-Z a-z 0-9 . _ : @ ~ - and begins with "
+            "a letter or a digit.",
+        )
+    return given

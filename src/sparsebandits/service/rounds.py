@@ -1,0 +1,168 @@
+"""Carry out the operations of a group in rounds, one operation of each learner in each.
+
+What the learners of a round compute is done in one place, `perform`.
+"""
+
+import asyncio
+import time
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import Any
+
+from sparsebandits.errors import SparseBanditsError
+from sparsebandits.service import journal, learners, log
+from sparsebandits.service.answers import RefusedError
+from sparsebandits.service.handlers import prepare
+from sparsebandits.service.learners import Choice, Pair
+from sparsebandits.service.log import Asked, Lived, Observed, Rewarded
+from sparsebandits.service.operations import (
+    Ask,
+    Forget,
+    Observe,
+    Operation,
+    Outcome,
+    Result,
+    Tell,
+)
+from sparsebandits.service.residents import Resident
+from sparsebandits.service.schemas import (
+    DecisionView,
+    action_view,
+    availability,
+    nonzeros,
+)
+from sparsebandits.service.times import as_text
+from sparsebandits.service.unit_of_work import UnitOfWork
+
+_LONG = 0.5
+"""Seconds for which nobody notices that the server does nothing else."""
+
+
+async def carry_out(unit: UnitOfWork, jobs: Sequence[Sequence[Operation]]) -> list[list[Result]]:
+    """Carry out the operations of every job, those on one learner in the order of the jobs."""
+    waiting: dict[str, deque[tuple[int, int, Operation]]] = defaultdict(deque)
+    for job, operations in enumerate(jobs):
+        for place, operation in enumerate(operations):
+            waiting[operation.key].append((job, place, operation))
+    results: list[dict[int, Result]] = [{} for _ in jobs]
+    while waiting:
+        # One operation of each learner: none of them depends on another.
+        turn = [queue.popleft() for queue in waiting.values()]
+        waiting = {key: queue for key, queue in waiting.items() if queue}
+        done = await _round(unit, [operation for _, _, operation in turn])
+        for (job, place, _), result in zip(turn, done, strict=True):
+            results[job][place] = result
+    return [[found[place] for place in range(len(found))] for found in results]
+
+
+async def _round(unit: UnitOfWork, operations: Sequence[Operation]) -> list[Result]:
+    """Carry out operations on different learners; what learners compute is done in one place."""
+    results: list[Result | None] = []
+    work: list[tuple[Resident, Operation]] = []
+    for operation in operations:
+        try:
+            prepared = await prepare(unit, operation)
+        except RefusedError as refusal:
+            results.append(refusal)
+            continue
+        if isinstance(prepared, Outcome):
+            results.append(prepared)
+        else:
+            results.append(None)
+            work.append((prepared, operation))
+    computed = iter(_answers(unit, work, await _compute(work)))
+    return [next(computed) if result is None else result for result in results]
+
+
+async def _compute(work: Sequence[tuple[Resident, Operation]]) -> list[Any]:
+    """Let learners work here, or beside the loop that speaks HTTP where it will take long."""
+    started = time.perf_counter()
+    steps = [(resident.lived, operation) for resident, operation in work]
+    if sum(resident.pace for resident, _ in work) < _LONG:
+        found = perform(steps)
+    else:
+        found = await asyncio.to_thread(perform, steps)
+    for resident, _ in work:
+        resident.pace = (time.perf_counter() - started) / len(work)
+    return found
+
+
+def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Any]:
+    """Let each learner do its operation and return what came of it, or the error that refused it.
+
+    The learners are all different, so those of one policy can be computed together, as lanes.
+    """
+    return [_perform(lived, operation) for lived, operation in work]
+
+
+def _perform(lived: Lived, operation: Operation) -> Any:
+    learner = lived.learner
+    try:
+        match operation:
+            case Ask(available=available, context=context, count=count):
+                allowed = availability(available, lived.policy.action_set)
+                choices = learners.ask(learner, allowed, context, count)
+                return Asked(choices, allowed, context)
+            case Tell(id=id, reward=reward):
+                learner.tell(id, reward)
+                return Rewarded(reward)
+            case Forget(id=id):
+                learner.forget(id)
+                return Rewarded(None)
+            case Observe(actions=actions, rewards=rewards):
+                pairs = [
+                    Pair(*nonzeros(action, lived.policy.action_set), reward)
+                    for action, reward in zip(actions, rewards, strict=True)
+                ]
+                learners.observe(learner, pairs)
+                return Observed(pairs)
+    except SparseBanditsError as error:
+        if isinstance(operation, Ask) and operation.count > 1:
+            raise  # it may have come half the way: start again from the log
+        return RefusedError("invalid", str(error))
+    raise AssertionError(operation)
+
+
+def _answers(
+    unit: UnitOfWork, work: Sequence[tuple[Resident, Operation]], computed: Sequence[Any]
+) -> list[Result]:
+    results: list[Result] = []
+    for (resident, operation), content in zip(work, computed, strict=True):
+        if isinstance(content, RefusedError):
+            results.append(content)
+            continue
+        match operation, content:
+            case Ask(), Asked():
+                first = resident.row.decisions + 1
+                event = journal.record(unit, resident, log.ASK, first, content)
+                names = resident.lived.policy.action_set.names
+                views = [
+                    _decision_view(number, choice, names, event.at)
+                    for number, choice in enumerate(content.choices, start=first)
+                ]
+                results.append(
+                    Outcome(200, {"decisions": views, "dim": resident.lived.policy.action_set.dim})
+                )
+            case Tell(id=id), Rewarded(reward=reward):
+                journal.record(unit, resident, log.TELL, id, content)
+                results.append(Outcome(200, {"id": id, "reward": reward, "state": "told"}))
+            case Forget(id=id), _:
+                journal.record(unit, resident, log.FORGET, id, content)
+                results.append(Outcome(200, {"id": id, "state": "forgotten"}))
+            case Observe(), Observed(pairs=pairs):
+                journal.record(unit, resident, log.OBSERVE, None, content)
+                results.append(Outcome(200, {"observed": len(pairs)}))
+    return results
+
+
+def _decision_view(
+    number: int, choice: Choice, names: Sequence[str] | None, at: float
+) -> DecisionView:
+    return DecisionView(
+        id=number,
+        action=action_view(choice.indices, choice.values, names),
+        indices=choice.indices,
+        phase=choice.phase,
+        cycle=choice.cycle,
+        asked_at=as_text(at),
+    )

@@ -1,0 +1,91 @@
+"""Run the application until it is told to stop."""
+
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import uvicorn
+
+from sparsebandits.service.app import build_app
+from sparsebandits.service.settings import Settings
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+"""The last is how the command line passes Ctrl-C on."""
+
+_FAREWELL = 8
+"""Seconds for what was accepted to be finished."""
+
+
+class _Server(uvicorn.Server):
+    """A server that ends quietly, and not by the signal that ended it."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+        self.ended_by: int | None = None
+        self.failure: OSError | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop accepting, finish, end."""
+        self.ended_by = sig
+        self.should_exit = True
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            try:
+                self._ready()
+            except OSError as error:  # nobody can be told where it is
+                self.failure = error
+                self.should_exit = True
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    bound.listen(2048)
+    return bound
+
+
+def run(
+    settings: Settings,
+    bound: socket.socket,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    log_requests: bool = True,
+) -> bool:
+    """Serve until SIGTERM; return whether the server had started. Ctrl-C is raised at the end."""
+    config = uvicorn.Config(
+        build_app(settings, log_requests=log_requests),
+        log_level="error",
+        access_log=False,
+        timeout_graceful_shutdown=_FAREWELL,
+        timeout_keep_alive=75,
+        server_header=False,
+        lifespan="on",
+    )
+    server = _Server(config, ready)
+    server.run(sockets=[bound])
+    if server.failure is not None:
+        raise server.failure
+    if server.ended_by in (signal.SIGINT, signal.SIGUSR1):
+        raise KeyboardInterrupt("What was answered is stored.")
+    return server.started

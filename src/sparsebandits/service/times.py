@@ -1,0 +1,14 @@
+"""Moments as clients see them."""
+
+from datetime import UTC, datetime
+
+
+def as_text(moment: float) -> str:
+    """Return seconds since 1970 as a time in UTC.
+
+    Examples
+    --------
+    >>> as_text(0.25)
+    '1970-01-01T00:00:00.250000Z'
+    """
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

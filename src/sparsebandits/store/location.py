@@ -1,0 +1,40 @@
+"""From a URL to a store."""
+
+from pathlib import Path
+
+from sparsebandits.errors import InvalidValueError
+from sparsebandits.store.base import Store
+from sparsebandits.store.faults import StoreUnavailableError
+
+DEFAULT = "sqlite:///sparsebandits.db"
+_SQLITE = "sqlite:///"
+
+
+def open_store(url: str = DEFAULT, *, synchronous: str = "FULL") -> Store:
+    """Open the store at a URL; `prepare` then makes its tables.
+
+    Parameters
+    ----------
+    url : str
+        ``sqlite:///FILE`` (``sqlite:////FILE`` from the root) or ``postgresql://...``.
+    synchronous : str
+        Of SQLite; anything but "FULL" can lose what was acknowledged, and is for measurements.
+    """
+    if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
+        from sparsebandits.store.sqlite import SqliteConnection
+
+        path = Path(url[len(_SQLITE) :])
+        try:
+            return Store(SqliteConnection(path, synchronous))
+        except OSError as error:
+            raise StoreUnavailableError(
+                f"The store {path} cannot be opened: {error.strerror or error}."
+            ) from None
+    if url.startswith(("postgresql://", "postgres://")):
+        from sparsebandits.store.postgres import PostgresConnection
+
+        return Store(PostgresConnection(url))
+    # What was given may hold a password, so it is not repeated.
+    raise InvalidValueError(
+        "store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; got another scheme."
+    )

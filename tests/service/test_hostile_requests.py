@@ -1,0 +1,169 @@
+"""Nothing in a request executes, reads a file, allocates without bound, or brings a 500."""
+
+import contextlib
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import sparsebandits as sb
+from sparsebandits.service.answers import RefusedError
+from sparsebandits.service.limits import check_description
+from tests.service.playing import POLICY, ask, create, kind_of
+from tests.service.servers import Farm, Server
+
+
+@pytest.fixture
+def server(farm: Farm, tmp_path: Path) -> Server:
+    return farm.serve(f"sqlite:///{tmp_path / 'store.db'}", max_dim=50)
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[httpx.Client]:
+    with server.client() as client:
+        create(client)
+        yield client
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"ask"',
+        b'{"count": NaN}',
+        b'{"count": 1.5}',
+        b'{"count": 0}',
+        b'{"count": 1001}',
+        b'{"count": 1e400}',
+        b'{"count": 99999999999999999999999999}',
+        b'{"unknown": 1}',
+        b'{"context": [1.0]}',
+        b'{"available": "all"}',
+        b'{"available": {"$ref": "/etc/passwd"}}',
+        b'\xff\xfe{"count": 1}',
+        b'{"available": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"available": [' + b"0," * 1000 + b"0]}",
+        b'{"count": 1, "count": "x"}',
+    ],
+    ids=lambda body: body[:24].decode("latin-1"),
+)
+def test_odd_bodies(client: httpx.Client, body: bytes) -> None:
+    before = client.get("/v1/learners/a").json()
+    answer = client.post("/v1/learners/a/ask", content=body)
+    if body == b"":  # nothing to say is an ask for one decision
+        assert answer.status_code == 200
+        return
+    if body.endswith(b"0,0]}"):  # the same index often is no harm
+        assert answer.status_code in (200, 422)
+        return
+    assert (answer.status_code, kind_of(answer)) == (422, "invalid")
+    assert client.get("/v1/learners/a").json() == before
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["..", "%2e%2e", "a%2Fb", "a%00", "a%0Ab", "%F0%9F%90%8D", "a b", "-a", "a'--", "x" * 129,
+     "%7B%7D", "a;b", "a%25"],
+)  # fmt: skip
+def test_odd_keys(client: httpx.Client, key: str) -> None:
+    """Refused by name, or not even an address; never a learner."""
+    body = {"policy": POLICY.to_dict()}
+    for answer in (
+        client.put(f"/v1/learners/{key}", json=body),
+        client.post(f"/v1/learners/{key}/ask", json={}),
+        client.get(f"/v1/learners/{key}/export"),
+    ):
+        assert answer.status_code in (404, 405, 422), answer.text
+        kind_of(answer)
+    listed = client.get("/v1/learners").json()["learners"]
+    assert [found["key"] for found in listed] == ["a"]
+
+
+def test_long_bodies_are_not_read_to_their_end(client: httpx.Client, server: Server) -> None:
+    answer = client.post("/v1/learners/a/observe", content=b" " * 10_000_000)
+    assert kind_of(answer) == "too-large"
+
+    def endless() -> Iterator[bytes]:
+        for _ in range(10_000):
+            yield b" " * 1000
+
+    with contextlib.suppress(httpx.TransportError):  # it may hang up on us, which is as well
+        assert client.post("/v1/learners/a/observe", content=endless()).status_code == 413
+    assert ask(client)[0]["id"] == 1
+
+
+def test_a_client_that_stops_in_the_middle_harms_nobody(
+    client: httpx.Client, server: Server
+) -> None:
+    token = client.headers["authorization"]
+    for length in ("10", "1000000"):
+        with socket.create_connection(("127.0.0.1", server.port)) as raw:
+            raw.sendall(
+                f"POST /v1/learners/a/ask HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n"
+                f"Content-Length: {length}\r\n\r\n{{".encode()
+            )
+    with socket.create_connection(("127.0.0.1", server.port)) as raw:
+        raw.sendall(b"GARBAGE\r\n\r\n")
+        assert b"400" in raw.recv(1000)
+    assert ask(client)[0]["id"] == 1
+    assert "Traceback" not in server.log.read_text()
+
+
+POINTS = {"kind": "finite-set", "points": [[1.0] * 3] * 600}
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {},
+        {"kind": "os.system"},
+        {"kind": "sparse-thompson", "action_set": {"kind": "lp-ball", "dim": 51}, "sparsity": 1},
+        {"kind": "sparse-thompson", "action_set": {"kind": "lp-ball", "dim": 10**9}, "sparsity": 1},
+        {"kind": "sparse-thompson", "action_set": {"kind": "lp-ball", "dim": 1e9}, "sparsity": 1},
+        {"kind": "sparse-thompson", "action_set": {"kind": "lp-ball", "dim": True}, "sparsity": 1},
+        {"kind": "sparse-thompson", "action_set": {"kind": "lp-ball", "dim": 4},
+         "sparsity": 10**30},
+        {"kind": "sparse-thompson", "action_set": {"kind": "lp-ball", "dim": 4, "p": "nan"},
+         "sparsity": 1},
+        {"kind": "sparse-thompson", "action_set": POINTS, "sparsity": 1},
+        {"kind": "sparse-thompson", "action_set": {"kind": "box", "lower": [0] * 60,
+                                                   "upper": [1] * 60}, "sparsity": 1},
+        {"kind": "sparse-thompson", "action_set": "/etc/passwd", "sparsity": 1},
+        {"kind": "clairvoyant", "action_set": {"kind": "lp-ball", "dim": 4}, "sparsity": 1},
+        {"kind": "sparse-thompson", "action_set": [[[[]]]], "sparsity": 1},
+    ],
+    ids=lambda policy: json.dumps(policy)[-40:],
+)  # fmt: skip
+def test_policies_that_are_refused(client: httpx.Client, policy: dict[str, Any]) -> None:
+    answer = client.put("/v1/learners/new", json={"policy": policy})
+    assert (answer.status_code, kind_of(answer)) == (422, "invalid")
+    imported = {"key": "new", "learner": {**POLICY.start(0).to_dict(), "policy": policy}}
+    assert client.post("/v1/import", json=imported).status_code == 422
+    assert client.get("/v1/learners/new").status_code == 404
+
+
+def test_a_description_is_looked_at_before_anything_is_built() -> None:
+    deep: Any = []
+    for _ in range(5000):
+        deep = [deep]
+    for wrong in ({"a": {"b": {"dim": 10**8}}}, {"x": [0.0] * 51}, {"y": 501}, deep):
+        with pytest.raises(RefusedError):
+            check_description(wrong, max_dim=50)
+    for kind in (sb.SparseThompson, sb.OFUL, sb.RandomSparse):
+        policy = kind(action_set=sb.Box([0.0] * 50, [1.0] * 50), sparsity=3)
+        check_description(policy.to_dict(), max_dim=50)
+
+
+def test_too_many_at_once_is_refused(client: httpx.Client) -> None:
+    asks: dict[str, Any] = {"asks": [{"learner": "a"}] * 1001}
+    assert client.post("/v1/ask", json=asks).status_code == 422
+    asks = {"asks": [{"learner": "a", "count": 600}] * 2}
+    assert client.post("/v1/ask", json=asks).status_code == 422
+    assert client.post("/v1/ask", json={"asks": []}).status_code == 422

@@ -1,0 +1,190 @@
+"""Servers that share a store: no lost update, no double count, no id twice."""
+
+import concurrent.futures
+import contextlib
+import itertools
+import resource
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import sparsebandits as sb
+from tests.service.crowd import Crowd, check_against_library
+from tests.service.playing import POLICY, ask, create, exported, tell
+from tests.service.servers import Farm, Server
+from tests.stores import Postgres, new_token
+
+SMALL = sb.APSEE(action_set=sb.LpBall(dim=3), sparsity=1, sigma=0.5, delta=0.05)
+
+
+def hammer(
+    farm: Farm, url: str, *, servers: int, learners: int, clients: int, answers: int, kill: bool
+) -> int:
+    """Let a crowd loose on servers that share a store, kill one, and check every log."""
+    token = new_token(url)
+    running = [farm.serve(url, snapshot_every=16) for _ in range(servers)]
+    keys = [f"k{number}" for number in range(learners)]
+    with running[0].client(token) as client:
+        for key in keys:
+            create(client, key, SMALL, seed=4)
+    with Crowd(lambda: [server.url for server in running], token, keys, clients) as crowd:
+        crowd.wait_for(answers // 2)
+        if kill:
+            running.pop().kill()
+        crowd.wait_for(answers // 2)
+    assert crowd.failures == []
+    events = 0
+    with running[0].client(token) as client, running[-1].client(token) as other:
+        for key in keys:
+            events += check_against_library(client, key, crowd.known[key], SMALL, 4)
+            assert exported(other, key) == exported(client, key)
+    return events
+
+
+def test_two_servers_on_one_learner(farm: Farm, store_url: str) -> None:
+    """On one SQLite file too, although PostgreSQL is what is meant for it."""
+    events = hammer(farm, store_url, servers=2, learners=1, clients=4, answers=100, kill=False)
+    assert events > 50
+
+
+def test_three_servers_of_which_one_is_killed(farm: Farm, postgres: Postgres) -> None:
+    events = hammer(
+        farm, postgres.new_store(), servers=3, learners=5, clients=6, answers=150, kill=True
+    )
+    assert events > 75
+
+
+@pytest.mark.thorough
+def test_three_servers_and_a_thousand_learners(farm: Farm, postgres: Postgres) -> None:
+    events = hammer(
+        farm, postgres.new_store(), servers=3, learners=1000, clients=24, answers=4000, kill=True
+    )
+    assert events > 2000
+
+
+def test_the_same_key_is_created_once_by_all(farm: Farm, store_url: str) -> None:
+    token = new_token(store_url)
+    servers = [farm.serve(store_url) for _ in range(3)]
+    statuses: list[int] = []
+
+    def make(server: Server) -> None:
+        with server.client(token) as client:
+            statuses.extend(create(client, f"k{number}").status_code for number in range(10))
+
+    threads = [threading.Thread(target=make, args=(server,)) for server in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [200] * 20 + [201] * 10
+
+
+def test_each_server_sees_what_another_has_done(farm: Farm, store_url: str) -> None:
+    """Also of learners that it has in memory, and whatever was done: corrections, removal."""
+    token = new_token(store_url)
+    with farm.serve(store_url).client(token) as one, farm.serve(store_url).client(token) as two:
+        for key in ("a", "b"):
+            create(one, key)
+        learner = POLICY.start(0)
+        for step, client in zip(range(6), itertools.cycle([one, two]), strict=False):
+            for key in ("a", "b"):
+                assert ask(client, key)[0]["id"] == step + 1
+            learner.ask()
+        for client, number in ((one, 1), (two, 2), (one, 4)):
+            tell(client, number, 0.5)
+            learner.tell(number, 0.5)
+        assert exported(one) == exported(two) == learner.to_dict()
+        assert tell(two, 4, 0.5).json()["state"] == "unchanged"
+        assert tell(one, 1, 0.9, correct=True).json()["state"] == "corrected"
+        assert exported(one) == exported(two) != learner.to_dict()
+        assert ask(two)[0]["id"] == 7
+        assert two.delete("/v1/learners/a").status_code == 200
+        assert one.post("/v1/learners/a/ask", json={}).status_code == 410
+        assert two.delete("/v1/learners/a?purge=true").status_code == 200
+        assert one.post("/v1/learners/a/ask", json={}).status_code == 404
+        create(one)
+        assert ask(two)[0]["id"] == 1
+        assert ask(one, "b")[0]["id"] == 7
+
+
+def test_the_database_is_restarted_under_load(farm: Farm, postgres: Postgres) -> None:
+    """A clear 503 with Retry-After meanwhile, then normal again, and nothing lost."""
+    url = postgres.new_store()
+    token = new_token(url)
+    server = farm.serve(url, snapshot_every=16)
+    with server.client(token) as client:
+        create(client, "k", SMALL, seed=4)
+    with Crowd(lambda: [server.url], token, ["k"], 4) as crowd:
+        crowd.wait_for(20)
+        postgres.stop()
+        wait_for_refusal(crowd)
+        with server.client(token) as client:
+            assert client.get("/healthz").status_code == 200
+            ready = client.get("/readyz")
+            assert (ready.status_code, ready.headers["retry-after"]) == (503, "1")
+        postgres.start()
+        crowd.wait_for(20)
+    assert crowd.failures == []
+    assert crowd.statuses == {200, 503}
+    assert crowd.retry_after == {"1"}
+    with server.client(token) as client:
+        assert check_against_library(client, "k", crowd.known["k"], SMALL, 4) > 20
+        assert client.get("/readyz").status_code == 200
+
+
+# ---------------------------------------------------------------------- disks
+
+
+def limit_files(server: Server, most: int) -> None:
+    """Let files of a running server grow no further, as on a full disk."""
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (most if most >= 0 else hard, hard))
+
+
+def wait_for_refusal(crowd: Crowd) -> None:
+    deadline = time.monotonic() + 30
+    while 503 not in crowd.statuses:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_full_disk_loses_nothing(farm: Farm, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    token = new_token(url)
+    server = farm.serve(url, snapshot_every=16)
+    with server.client(token) as client:
+        create(client, "k", SMALL, seed=4)
+    with Crowd(lambda: [server.url], token, ["k"], 3) as crowd:
+        crowd.wait_for(20)
+        limit_files(server, 4096)
+        wait_for_refusal(crowd)
+        limit_files(server, -1)
+        crowd.wait_for(20)
+    assert crowd.failures == []
+    assert crowd.statuses == {200, 503}
+    with server.client(token) as client:
+        assert check_against_library(client, "k", crowd.known["k"], SMALL, 4) > 20
+
+
+def test_another_process_that_holds_the_lock_is_waited_for(farm: Farm, tmp_path: Path) -> None:
+    """Too long is a 503 with Retry-After; whatever needs no store is answered meanwhile."""
+    server = farm.serve(f"sqlite:///{tmp_path / 'store.db'}")
+    with (
+        server.client() as client,
+        contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as db,
+    ):
+        create(client)
+        db.execute("BEGIN IMMEDIATE")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            started = time.monotonic()
+            late = pool.submit(client.post, "/v1/learners/a/ask", json={})
+            time.sleep(0.2)
+            assert client.get("/healthz").status_code == 200
+            assert time.monotonic() - started < 3
+            answer = late.result()
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        db.rollback()
+        assert ask(client)[0]["id"] == 1

@@ -8,6 +8,7 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
 from sparsebandits.policies.candidates import Candidates
+from sparsebandits.policies.recipe import YOUNG
 from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import ellipsoid
@@ -59,7 +60,10 @@ def beta(rule: ThompsonRule, lane: int, width: float) -> float:
     """How far the index lies above the mean, over the deviation for unit noise."""
     counts = float(rule.posterior.counts[lane]) + 1
     share = rule.recipe.share
-    growth = rule.recipe.young_growth if counts <= rule.recipe.young else rule.recipe.growth
+    assert counts <= YOUNG  # when it does not matter yet where an action is
+    growth = rule.recipe.young_growth
+    if not rule.recipe.is_round:
+        counts *= (1000 / counts) ** rule.recipe.patience
     sigma = float(rule.noise_scale()[lane])
     return sigma * math.sqrt(growth * math.log(math.e + share * counts * width))
 

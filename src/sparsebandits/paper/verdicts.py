@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsebandits.comparison.intervals import share_interval
+from sparsebandits.comparison.intervals import Interval, share_interval
 from sparsebandits.paper.claim import CHANGED, Claim, Verdict
 from sparsebandits.validation import BoolArray, FloatArray
 
@@ -215,11 +215,23 @@ class Figures(Protocol):
         """The upper end."""
 
 
-def judged_claim(figure: Figures, judged: Judgement, **texts: Any) -> Claim:
-    """Make the claim of a figure; `texts` are the other fields of the claim."""
+def judged_claim(figure: Figures | Interval, judged: Judgement, **texts: Any) -> Claim:
+    """Make the claim of a figure; `texts` are the other fields of the claim.
+
+    Examples
+    --------
+    >>> ratio = Interval(0.2, 0.1, 0.3)
+    >>> claim = judged_claim(
+    ...     ratio,
+    ...     within(ratio.low, ratio.high, (0.0, 0.5), "a ratio"),
+    ...     id="x", label="ours", statement="Less.", measured="0.2",
+    ... )
+    >>> claim.verdict, claim.value, claim.otherwise
+    ('holds', 0.2, 'a ratio that reaches above 0.5 or below 0')
+    """
     return Claim(
         **texts,
-        value=figure.value,
+        value=figure.mean if isinstance(figure, Interval) else figure.value,
         low=figure.low,
         high=figure.high,
         verdict=judged.verdict,

@@ -28,8 +28,7 @@ from sparsebandits.paper.experiment import (
     lock_note,
     setting_note,
 )
-from sparsebandits.paper.judged import judged_claim
-from sparsebandits.paper.verdicts import LEVEL, within
+from sparsebandits.paper.verdicts import LEVEL, judged_claim, within
 from sparsebandits.plotting.figure import Figure, regret_panel
 from sparsebandits.policies import APSEEG, CompactAPSEEG, Policy
 from sparsebandits.sweeps import Cell

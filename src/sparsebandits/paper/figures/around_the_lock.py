@@ -19,8 +19,7 @@ from sparsebandits.paper.experiment import (
     setting_note,
 )
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent, tail_exponent
-from sparsebandits.paper.judged import judged_claim
-from sparsebandits.paper.verdicts import LEVEL, within
+from sparsebandits.paper.verdicts import LEVEL, judged_claim, within
 from sparsebandits.plotting.figure import Figure, Panel, Series, regret_series
 from sparsebandits.policies import APSEE, CompactAPSEEG, HedgedAPSEE, Policy
 from sparsebandits.simulation import Run

@@ -8,8 +8,7 @@ from sparsebandits.environments.paper_setting import SIGMA
 from sparsebandits.paper.claim import OURS, Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Results, Size, setting_note
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent
-from sparsebandits.paper.judged import judged_claim
-from sparsebandits.paper.verdicts import within
+from sparsebandits.paper.verdicts import judged_claim, within
 from sparsebandits.plotting.figure import Figure, Panel, Series
 from sparsebandits.policies import CompactAPSEEG, LinTS, Policy, SparseThompson
 from sparsebandits.sweeps import Cell

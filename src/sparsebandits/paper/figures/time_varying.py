@@ -28,8 +28,7 @@ from sparsebandits.paper.claim import CHANGED, Claim
 from sparsebandits.paper.experiment import SETTING, Experiment, Outcome, Results, Size, setting_note
 from sparsebandits.paper.exponents import LOG_SLACK, Exponent, rate_claim, tail_exponent
 from sparsebandits.paper.geometry import Variant
-from sparsebandits.paper.judged import judged_claim
-from sparsebandits.paper.verdicts import Judgement, first_change
+from sparsebandits.paper.verdicts import Judgement, first_change, judged_claim
 from sparsebandits.plotting.figure import Figure, Panel, regret_series
 from sparsebandits.policies import TimeVaryingAPSEEG
 from sparsebandits.simulation import Run

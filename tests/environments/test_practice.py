@@ -83,7 +83,7 @@ def test_wrong_parts_are_refused(changes: dict[str, Any], message: str) -> None:
         lambda: sb.GaussianContexts(2, effect=-1.0),
         lambda: sb.GaussianContexts(2, shift=float("inf")),
         lambda: sb.Jump(0),
-        lambda: sb.Jump(1.5),
+        lambda: sb.Jump.from_dict({"kind": "jump", "at": 1.5}),
         lambda: sb.GaussianContexts.from_dict({"kind": "uniform", "size": 2}),
         lambda: sb.Jump.from_dict({"kind": "jump", "after": 2}),
     ],

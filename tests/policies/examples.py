@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
-from sparsebandits.policies import POLICIES, Decision, Learner, Policy
+from sparsebandits.policies import POLICIES, Decision, Learner, Policy, PosteriorCertificate
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.validation import FloatArray
 from tests.contracts.examples import CASES as SETS
@@ -341,8 +341,17 @@ def through_json(learner: Learner) -> Learner:
     return sb.Learner.from_dict(json.loads(json.dumps(learner.to_dict())))
 
 
-def assert_close(found: FloatArray | None, expected: FloatArray | None) -> None:
+def assert_close(
+    found: FloatArray | None, expected: FloatArray | None, rtol: float = 1e-6, atol: float = 1e-8
+) -> None:
     """Compare two estimates of which one comes from normal equations with a tiny ridge."""
     assert found is not None
     assert expected is not None
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+
+def certify(learner: Learner, draws: int = 200) -> PosteriorCertificate:
+    """What a learner with a posterior says of it."""
+    certificate = learner.certificate(draws=draws)
+    assert isinstance(certificate, PosteriorCertificate)
+    return certificate

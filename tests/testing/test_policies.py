@@ -67,16 +67,8 @@ class LanesTalk(LinTSRule):
 class WrongLanes(LinTSRule):
     """Takes late rewards for those of the first lanes."""
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-        contexts: FloatArray | None = None,
-        ages: FloatArray | None = None,
-    ) -> None:
-        super().learn(actions, rewards, pulls, self.everyone[: len(actions)], contexts, ages)
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
+        super()._learn(actions, rewards, pulls, self.everyone[: len(actions)])
 
 
 class OneBuffer(LinTSRule):
@@ -116,18 +108,10 @@ class InOrder(LinTSRule):
         self.last = super().choose(current)
         return self.last
 
-    def learn(
-        self,
-        actions: FloatArray,
-        rewards: FloatArray,
-        pulls: IntArray,
-        lanes: IntArray | None = None,
-        contexts: FloatArray | None = None,
-        ages: FloatArray | None = None,
-    ) -> None:
+    def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         if (actions != self.last).any():
             raise RuntimeError("out of order")
-        super().learn(actions, rewards, pulls, lanes, contexts, ages)
+        super()._learn(actions, rewards, pulls, lanes)
 
 
 class Lenient(sb.Learner):

@@ -96,7 +96,7 @@ class LinearEnvironment:
     ... )
     >>> session = env.start(seed=0, sparsity=1)
     >>> session.context.round(2), session.mean([0.0, 0.0, 0.0])
-    (array([ 1.03, -0.83]), 5.0)
+    (array([-1.86, -0.59]), 5.0)
     """
 
     action_set: ActionSet

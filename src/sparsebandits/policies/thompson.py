@@ -68,6 +68,15 @@ class SparseThompson(Policy):
         with: rewards that it does not explain count as more.
     guarantee : bool
         Keep the floor of exploration described above.
+    intercept : bool
+        Whether rewards have an unknown baseline: reward = b + theta·x. Nothing is believed of b
+        beforehand, and it does not count in H. On unless switched off.
+    context : int
+        How many numbers are seen before each decision, and given by ``ask(context=z)``: then
+        reward = (1, z)·b + x' Theta (1, z), and the oracle is asked about theta_t = Theta (1, z).
+        `theta_hat` and certificates are of z = 0.
+    half_life : float, optional
+        After so many decisions a reward counts half, so that a theta* that changes is followed.
 
     Examples
     --------
@@ -77,6 +86,26 @@ class SparseThompson(Policy):
     >>> int((decision.action != 0).sum())
     5
     >>> learner.tell(decision, 0.7)
+
+    A constant in every reward is not taken for theta:
+
+    >>> policy = sb.SparseThompson(action_set=sb.LpBall(3), sparsity=1)
+    >>> learner = policy.start(seed=0)
+    >>> learner.warm_start([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [100, 100, 101, 100])
+    >>> learner.theta_hat.round(1)
+    array([-0.1,  0.8, -0.1])
+
+    What is seen before a decision is kept with it, however late its reward comes:
+
+    >>> learner = sb.SparseThompson(action_set=sb.LpBall(3), sparsity=1, context=2).start(seed=0)
+    >>> decision = learner.ask(context=[0.5, -1.0])
+    >>> learner.tell(decision, 0.7)
+
+    Where theta* may change, what was learned fades, and certificates say so:
+
+    >>> learner = sb.SparseThompson(action_set=sb.LpBall(3), sparsity=1, half_life=500).start(0)
+    >>> print(learner.certificate().warning[:45])
+    Rewards fade with a half-life of 500 decision
     """
 
     kind: ClassVar[str] = "sparse-thompson"

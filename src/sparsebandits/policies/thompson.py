@@ -31,16 +31,28 @@ class SparseThompson(Policy):
     r"""Thompson samples, each climbed one step to optimism; the best index is played, and held.
 
     Anytime: no horizon, no gap, no tuning, sigma unknown. Ridge least squares on all rewards gives
-    theta_hat and V. A decision proposes the oracle's actions for theta_hat, for three draws of
-    N(theta_hat, sigma^2 V^-1), and for the parameter most optimistic about the most promising
-    coordinate outside the support of the first; moves each one step uphill on the index
+    theta_hat and V, and a baseline beside them. A decision proposes the oracle's actions for
+    theta_hat, for three draws of N(theta_hat, sigma^2 V^-1), and for the parameter most optimistic
+    about the most promising coordinate outside the support of the first; moves the two best one
+    step uphill on the index
 
-        theta_hat·x + sigma ||x||_{V^-1} sqrt(1.1 log(e + t ||x||^2_{V^-1} / 2));
+        theta_hat·x + sigma ||x||_{V^-1} sqrt(g log(e + t ||x||^2_{V^-1} / 2));
 
-    and plays the best of all. A decision is kept for as many steps as add 0.3% to what is known
-    along it, at most 0.3% of all rewards, so oracle calls become rare; it is made anew at once when
-    another set is asked about, logs or rewards of other actions come in, or its action teaches
-    nothing.
+    and plays the best of all. On flat sets (boxes, budgets, polytopes) the scale of the prior is
+    learned from the rewards; on round ones (strongly convex) an action is sought that tells the
+    best from what is known at less cost. g, t and what else differs between kinds of sets stand in
+    `policies/recipe.py`, where they come from in `docs/regret.md`. A decision is kept for as many
+    steps as add 0.8% to what is known along it, at most 0.8% of all rewards, so oracle calls become
+    rare; it is made anew at once when another set is asked about, logs or rewards of other actions
+    come in, or its action teaches nothing.
+
+    Beyond 128 coordinates (and 4 H + 16) only those that were looked at are kept, at most 512, and
+    a gate decides when fresh ones are worth it: a step costs the same at d = 10^3 and at 10^6. What
+    is exact: the posterior of the coordinates kept, since the others are their prior and
+    independent of them; and setting one aside, unless it comes back. Then its own information and
+    what it had in common with the others are lost (`tests/estimation/test_core_ridge.py` measures
+    it). What is not: coordinates never looked at cannot be chosen, and draws of more than 128
+    columns are independent between decisions only where the decision is made.
 
     What may be claimed. The regret was measured (`docs/regret.md`), not proven. Thompson sampling
     has a proven frequentist bound, of order d^(3/2) sqrt(T) up to logarithms, if the draws are
@@ -77,6 +89,12 @@ class SparseThompson(Policy):
         `theta_hat` and certificates are of z = 0.
     half_life : float, optional
         After so many decisions a reward counts half, so that a theta* that changes is followed.
+    horizon : int, optional
+        T, where it is known how many decisions there will be: then it explores for what is left.
+    prior_mean, prior_scale : float or (dim,) array
+        What popularity, logs or an earlier campaign say of theta: its mean, 0 unless given, and
+        its deviation, learned or vague unless given. Among very many coordinates those that
+        promise most are looked at first.
 
     Examples
     --------

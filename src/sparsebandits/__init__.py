@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sparsebandits import testing
 from sparsebandits.action_sets import (
     ActionSet,
+    AllBut,
     Box,
     Budget,
     Ellipsoid,
@@ -129,6 +130,7 @@ __all__ = [
     "ActionSet",
     "ActionSetSequence",
     "AdversarialTheta",
+    "AllBut",
     "Alternating",
     "AsyncClient",
     "Basis",

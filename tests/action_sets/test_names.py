@@ -98,3 +98,19 @@ def test_names_that_will_not_do(names: Any, needed: str) -> None:
         sb.Box(np.zeros(3), np.ones(3), names=names)
     with pytest.raises(sb.SparseBanditsError, match=needed):
         sb.ActionSet.from_dict({"kind": "lp-ball", "dim": 3, "names": names})
+
+
+def test_all_but_some_are_what_is_left() -> None:
+    """By name or index, on top of an earlier restriction, and for a learner."""
+    mix = sb.Box(np.zeros(4), np.ones(4), names=["tv", "radio", "print", "web"])
+    some = mix.restrict(sb.AllBut(["radio", 3]))
+    np.testing.assert_array_equal(some.available, [True, False, True, False])
+    np.testing.assert_array_equal(
+        some.restrict(sb.AllBut([0])).available, [False, False, True, False]
+    )
+    with pytest.raises(sb.InvalidValueError, match="No coordinate is left"):
+        some.restrict(sb.AllBut(["tv", "print"]))
+    with pytest.raises(sb.InvalidValueError, match="did you mean 'radio'"):
+        mix.restrict(sb.AllBut(["radoi"]))
+    learner = sb.SparseThompson(action_set=mix, sparsity=2).start(seed=0)
+    assert set(learner.ask(available=sb.AllBut(["tv", "web"])).named) <= {"radio", "print"}

@@ -64,7 +64,7 @@ class Crowded(sb.LpBall):
 
 
 class Unrestricted(sb.LpBall):
-    def restrict(self, available: Support) -> "Unrestricted":
+    def restrict(self, available: Support | sb.AllBut) -> "Unrestricted":
         super().restrict(available)
         return self
 

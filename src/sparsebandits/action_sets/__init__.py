@@ -8,12 +8,14 @@ from sparsebandits.action_sets.finite import FiniteSet
 from sparsebandits.action_sets.forms import Inequalities, Points, QuadraticForm, Spending
 from sparsebandits.action_sets.lp_ball import LpBall
 from sparsebandits.action_sets.marginals import Marginals
+from sparsebandits.action_sets.names import AllBut
 from sparsebandits.action_sets.polytope import Polytope
 from sparsebandits.action_sets.sorting import Sorting
 
 __all__ = [
     "ACTION_SETS",
     "ActionSet",
+    "AllBut",
     "Box",
     "Budget",
     "Ellipsoid",

@@ -11,7 +11,7 @@ import numpy as np
 from sparsebandits.action_sets.choices import IN, Choice, Rules
 from sparsebandits.action_sets.forms import Form
 from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
-from sparsebandits.action_sets.names import as_names, brief, has_names, place_of
+from sparsebandits.action_sets.names import AllBut, as_names, brief, has_names, place_of
 from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.descriptions import Described, as_fields
 from sparsebandits.errors import CompositionError, InvalidValueError
@@ -408,14 +408,14 @@ class ActionSet(Described):
         """Whether every coordinate is available."""
         return self.remember("unrestricted", lambda: bool(self.available.all()))
 
-    def restrict(self, available: Support) -> Self:
+    def restrict(self, available: "Support | AllBut") -> Self:
         """Return the same set with only some coordinates usable: the rest must stay 0.
 
         Restrictions add up. An empty one is refused.
 
         Parameters
         ----------
-        available : indices or names, or a boolean mask
+        available : indices or names, a boolean mask, or `AllBut` some
 
         Examples
         --------
@@ -424,11 +424,15 @@ class ActionSet(Described):
         >>> mix.restrict(["tv", "print"]).best_response([1.0, 1.0, 1.0])
         array([1., 0., 3.])
         """
-        mask = as_availability(self._unnamed(available), self.dim) & self.available
+        if isinstance(available, AllBut):
+            mask = self.available.copy()
+            mask[as_support(self._unnamed(available.coordinates), self.dim)] = False
+        else:
+            mask = as_availability(self._unnamed(available), self.dim) & self.available
         if not mask.any():
             raise InvalidValueError(
-                "No coordinate is left: this set was restricted before, and none of the "
-                "coordinates now given is among those still available."
+                "No coordinate is left: none of the coordinates now given is among those still "
+                "available."
             )
         twin = copy.copy(self)
         twin.available = read_only(mask)

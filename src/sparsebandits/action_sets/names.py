@@ -13,6 +13,23 @@ _SHOWN = 12
 """Letters of a name that a repr shows."""
 
 
+class AllBut:
+    """Every coordinate but these, by name or index: for `restrict` and ``ask(available=...)``.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> sb.Box([0, 0, 0], [1, 2, 3]).restrict(sb.AllBut([1])).best_response([1.0, 1.0, 1.0])
+    array([1., 0., 3.])
+    """
+
+    def __init__(self, coordinates: Iterable[int | str]) -> None:
+        self.coordinates = tuple(coordinates)
+
+    def __repr__(self) -> str:
+        return f"AllBut({list(self.coordinates)!r})"
+
+
 def as_names(names: Any, dim: int) -> tuple[str, ...] | None:
     """Return one distinct, non-empty name per coordinate; None where there are none."""
     if names is None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets import ActionSet, AllBut
 from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.oracles import SparseOracle, Supports, as_limit
@@ -256,7 +256,7 @@ class Learner:
     @overload
     def ask(
         self,
-        available: Support = ...,
+        available: Support | AllBut = ...,
         action_set: ActionSet | None = ...,
         *,
         context: Any = ...,
@@ -266,7 +266,7 @@ class Learner:
     @overload
     def ask(
         self,
-        available: Support = ...,
+        available: Support | AllBut = ...,
         action_set: ActionSet | None = ...,
         *,
         context: Any = ...,
@@ -275,7 +275,7 @@ class Learner:
 
     def ask(
         self,
-        available: Support = None,
+        available: Support | AllBut = None,
         action_set: ActionSet | None = None,
         *,
         context: Any = None,
@@ -285,7 +285,7 @@ class Learner:
 
         Parameters
         ----------
-        available : mask or indices, optional
+        available : mask, indices or names, or `AllBut`, optional
             Items that may be used now.
         action_set : ActionSet, optional
             X_t; the policy's own set if left out.

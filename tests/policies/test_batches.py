@@ -228,7 +228,7 @@ def regret_in_batches(name: str, count: int, decisions: int, trials: int) -> flo
         best = sb.sparse_argmax(X, theta, 5, "exact").value
         learner = sb.SparseThompson(action_set=X, sparsity=5).start(seed=trial)
         for _ in range(decisions // count):
-            batch = learner.ask(count=count)
+            batch = [learner.ask()] if count == 1 else learner.ask(count=count)
             means = [float(theta @ decision.action) for decision in batch]
             noise = 0.5 * rng.standard_normal(count)
             learner.tell_many(batch, (means + noise).tolist())

@@ -8,6 +8,7 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.policies import Learner, Policy
 from sparsebandits.policies.learner import REMEMBERED
+from sparsebandits.policies.saved_state import sealed
 from tests.policies.examples import (
     DIM,
     FIRST_OF_EACH,
@@ -180,3 +181,40 @@ def test_who_decided_for_good_refuses_and_stays_as_it_was(kind: str) -> None:
     with pytest.raises(sb.CompositionError, match="cannot take a reward back"):
         learner.correct(2, 0.1)
     assert learner.to_dict() == before
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        [99, [0], [0.5], -1, None, 0.1],  # not yet asked
+        [1, [0], [0.5], -1, None, 0.1],  # twice
+        [0, [0], [0.5], -1, None, 0.1],
+        [2, [0], [0.5], -1, None, "much"],
+        [2, [0], [0.5], -1, None, 1e200],
+        [2, [0], [0.5], -1, [1.0], 0.1],  # a context that the policy does not have
+        [2, [0, 9], [0.5, 0.5], -1, None, 0.1],
+        [2, [0], [0.5], -1, None],
+        None,
+    ],
+)
+@pytest.mark.parametrize("name", ["ball", "gated"])
+def test_forged_rewards_are_refused(name: str, record: Any) -> None:
+    learner = MAKERS[name]().start(seed=0)
+    learner.ask(count=3)
+    learner.tell(1, 0.5)
+    data = learner.to_dict()
+    if name == "gated" and isinstance(record, list) and record[1] == [0, 9]:
+        record = [2, [0, MANY], [0.5, 0.5], -1, None, 0.1]
+    data["state"]["told_rewards"].append(record)
+    with pytest.raises(sb.SparseBanditsError, match=r"told_rewards|reward must be smaller"):
+        sb.Learner.from_dict(sealed(data["policy"], data["state"]))
+
+
+@pytest.mark.parametrize("context", [None, [1.0], [1.0, 2.0, 3.0]])
+def test_forged_contexts_are_refused(context: Any) -> None:
+    learner = MAKERS["context"]().start(seed=0)
+    learner.ask(context=[0.0, 1.0])
+    data = learner.to_dict()
+    data["state"]["open"][0][-1] = context
+    with pytest.raises(sb.InvalidValueError, match="contexts of 2 numbers"):
+        sb.Learner.from_dict(sealed(data["policy"], data["state"]))

@@ -599,6 +599,13 @@ class Learner:
         self._rule.restore(dict(state), self._next_id - 1)
         for played in self._open.values():
             self._rule.check_pull(played)
+        size = getattr(self.policy, "context", 0)
+        for played in (*self._open.values(), *(played for played, _ in self._told.values())):
+            if (0 if played.context is None else played.context.size) != size:
+                raise InvalidValueError(
+                    f"state.open and state.told_rewards must hold contexts of {size} numbers, got "
+                    f"{describe(played.to_list()[-1])}."
+                )
 
 
 def _plain(value: Any) -> Any:

@@ -138,7 +138,7 @@ def test_only_told_rewards_can_be_corrected(number: Any) -> None:
     learner.forget(4)
     before = learner.to_dict()
     for refused in (number, 4):
-        with pytest.raises(sb.InvalidValueError, match="last 100 rewards told"):
+        with pytest.raises(sb.InvalidValueError, match="last 50 rewards told"):
             learner.correct(refused, 0.3)
     assert learner.to_dict() == before
 
@@ -154,14 +154,14 @@ def test_a_wrong_correction_changes_nothing(name: str, reward: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["ball", "gated"])
-def test_beyond_the_last_hundred_it_is_too_late(name: str) -> None:
+def test_beyond_the_last_fifty_it_is_too_late(name: str) -> None:
     learner = MAKERS[name]().start(seed=0)
     decisions = [learner.ask() for _ in range(REMEMBERED + 5)]
     for decision in decisions:
         learner.tell(decision, 0.5)
     learner = through_json(learner)
     for number in (1, 5):
-        with pytest.raises(sb.InvalidValueError, match="last 100 rewards told"):
+        with pytest.raises(sb.InvalidValueError, match="last 50 rewards told"):
             learner.correct(number, 0.1)
     learner.correct(6, 0.1)
     learner.correct(REMEMBERED + 5, 0.1)

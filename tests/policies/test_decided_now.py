@@ -15,7 +15,7 @@ from tests.policies.examples import CASES, DIM, SIGMA, THETA, Make, reward_of, t
 AT_ONCE, A_CYCLE = 1, 2 * DIM + 1
 
 WITHIN: dict[str, int] = {
-    "sparse-thompson": DIM,  # with a guarantee, the axis known least may come first
+    "sparse-thompson": AT_ONCE,
     "lin-ts": AT_ONCE,
     "oful": AT_ONCE,
     "estc": AT_ONCE,  # the logs complete its exploration
@@ -56,9 +56,12 @@ def lose(learner: Learner, rng: np.random.Generator, steps: int) -> None:
 
 
 def log(learner: Learner, rounds: int) -> None:
-    """Bring in rewards of the end of every axis."""
+    """Bring in rewards of the end of every axis, and of 0 where there is a baseline to know."""
     lower, upper = learner.policy.action_set.axis_reach()
-    actions = np.tile(np.diag(np.where(upper >= -lower, upper, lower)), (rounds, 1))
+    known = np.diag(np.where(upper >= -lower, upper, lower))
+    if getattr(learner.policy, "intercept", False):
+        known = np.vstack([known, np.zeros(known.shape[1])])
+    actions = np.tile(known, (rounds, 1))
     learner.warm_start(actions, actions @ THETA)
 
 

@@ -72,8 +72,9 @@ def beta(rule: ThompsonRule, lane: int, width: float) -> float:
 def test_a_step_uphill_never_lowers_the_index_of_its_own_beta(action_set: sb.ActionSet) -> None:
     rule = rule_after(action_set, 15)
     candidates = proposed(rule, action_set)
-    thetas = candidates.uphill(candidates.index.shape[1])
-    order = candidates.index.argpartition(-thetas.shape[1], axis=1)
+    first = 1 + rule.recipe.samples
+    thetas = candidates.uphill(first)
+    order = candidates.index[:, :first].argpartition(-first, axis=1)
     for lane in range(rule.lanes):
         C, theta = inverse(rule, lane), rule.posterior.theta_hat[lane]
         climbs = rule.policy.best_actions(thetas[lane], action_set)
@@ -221,6 +222,19 @@ def test_without_noise_it_finds_the_best_action_whether_told_so_or_not() -> None
             decision = learner.ask()
             learner.tell(decision, float(theta @ decision.action))
         assert float(theta @ decision.action) > 0.999 * best.value
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_without_noise_a_learned_prior_rules_nothing_out(intercept: bool) -> None:
+    """A prior that is learned on a scale of the noise must not become as narrow as the noise."""
+    box = sb.Box(np.zeros(3), np.ones(3))
+    policy = sb.SparseThompson(action_set=box, sparsity=2, intercept=intercept)
+    for seed in range(5):
+        learner = policy.start(seed=seed)
+        for _ in range(40):
+            decision = learner.ask()
+            learner.tell(decision, 2.0 * intercept + float(decision.action @ [0.1, 0.9, -0.2]))
+        np.testing.assert_array_equal(learner.ask().action, [1.0, 1.0, 0.0])
 
 
 def test_the_noise_level_is_found() -> None:

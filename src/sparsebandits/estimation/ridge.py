@@ -16,8 +16,14 @@ REFACTOR = 512
 _CANCELLED = 1e8
 """A growth by this much leaves half of the digits of R: then, too, it is made anew."""
 
-LAMBDAS = 0.02 * 2.2 ** np.arange(9)
+LAMBDAS = 0.02 * 2.2 ** np.arange(-9, 9)
 """The scales of the prior that are weighed against each other."""
+
+VAGUE = np.where(np.arange(-9, 9) < 0, -7.0, 0.0)
+"""Beforehand, priors weaker than 0.02 count e^-7: data with hardly any noise speak for them."""
+
+FIRST_LAMBDA = float(LAMBDAS[13])
+"""The scale while nothing is known: the middle of the likely ones."""
 
 VOID = 1e-6
 """Fewer rewards than this are none: the variance of a free coordinate would be above a million."""
@@ -260,13 +266,13 @@ class RidgeLanes:
         # Relative to the size of the rewards, of which a power of two as unit then changes no bit.
         size = np.where(total > 0, total, 1.0)
         means = np.log(np.maximum(least / size, 1e-12) / counts)
-        weights = -0.5 * (counts * means + np.log1p(values / grid).sum(axis=2))
+        weights = VAGUE - 0.5 * (counts * means + np.log1p(values / grid).sum(axis=2))
         weights = np.exp(weights - weights.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         scale = np.exp((weights * np.log(LAMBDAS)).sum(axis=1))
         sigma = np.exp((weights * means).sum(axis=1) / 2) * np.sqrt(size[:, 0])
         silent = (known <= free) | (total[:, 0] == 0)
-        scale[silent], sigma[silent] = LAMBDAS[LAMBDAS.size // 2], 0.0
+        scale[silent], sigma[silent] = FIRST_LAMBDA, 0.0
         scale *= np.clip(20 / np.maximum(known, 1), 0.13, 1.0)
         self.set_prior(lanes, scale, unit, free)
         return scale, sigma

@@ -519,15 +519,15 @@ class Learner:
         >>> import sparsebandits as sb
         >>> mix = sb.Box([0, 0, 0], [1, 1, 1], names=["tv", "radio", "print"])
         >>> learner = sb.SparseThompson(action_set=mix, sparsity=2).start(seed=0)
-        >>> for _ in range(40):
+        >>> for step in range(40):
         ...     decision = learner.ask()
-        ...     learner.tell(decision, 2.0 + decision.action @ [0.1, 0.9, -0.2])
+        ...     learner.tell(decision, 2 + decision.action @ [0.1, 0.9, -0.2] + 0.1 * (-1) ** step)
         >>> learner.summary()
-        40 rewards, noise 0.0212; baseline 2
-        coordinate  estimate      95% interval  in the best support
-        radio          0.895    0.863 to 0.926                 100%
-        tv             0.101   0.0592 to 0.142                 100%
-        print           -0.2  -0.246 to -0.153                   0%
+        40 rewards, noise 0.103; baseline 1.95
+        coordinate  estimate     95% interval  in the best support
+        radio          0.952    0.786 to 1.12                 100%
+        tv            0.0955  -0.011 to 0.202                  92%
+        print        -0.0735  -0.265 to 0.118                   2%
         """
         with self._lock:
             return self._rule.summary(as_integer("draws", draws, minimum=1))

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.estimation.ridge import LAMBDAS
+from sparsebandits.estimation.ridge import FIRST_LAMBDA
 from sparsebandits.policies.ridge_rule import relative_prior
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _TINY = 1e-300
 
-YOUNG = 100
-"""Before so many rewards a learner is young: its index is another, and so is its noise level."""
+YOUNG = 100.0
+"""Before so many rewards the noise level is the one that goes with the learned prior."""
 
 _LESSON = 0.01
 """An action with t ||x||^2_{V^-1} below this teaches nothing next to an average reward."""
@@ -33,10 +33,12 @@ class Recipe:
     growth, share : float
         The index lies sqrt(growth log(e + share t ||x||^2_{V^-1})) deviations above the mean.
     young_growth, home_growth : float
-        The growth while fewer than `YOUNG` rewards are known, and after that of actions that use
-        no coordinate that the best action for the estimate does not.
+        The growth of the young, and after that of actions that use no coordinate that the best
+        action for the estimate does not.
     patience : float
-        t counts as t (1000 / t)^patience; on round sets only after `YOUNG` rewards.
+        t counts as t (1000 / t)^patience; on round sets only for the mature.
+    mature : float
+        At how many rewards a learner is no longer young.
     climbs : int
         From how many of the proposals one climbs.
     is_round : bool
@@ -60,6 +62,7 @@ class Recipe:
     young_growth: float = 1.1
     home_growth: float | None = None
     patience: float = 0.0
+    mature: float = YOUNG
     climbs: int = 2
     is_round: bool = False
     evidence: bool = False
@@ -80,12 +83,13 @@ class Recipe:
         if sparsity == 1 or (sorting is not None and np.isinf(sorting.exponent)):
             return cls()
         if action_set.is_strongly_convex:
-            return cls(growth=1.5, home_growth=1.1, patience=0.35, is_round=True)
+            mature = max(YOUNG, action_set.dim**2 / 4)
+            return cls(growth=1.5, home_growth=1.1, patience=0.35, mature=mature, is_round=True)
         return cls(growth=1.6, young_growth=0.8, patience=0.35, evidence=True)
 
     def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
         """Return how far the index lies above the mean in lanes that know so many rewards."""
-        young = rewards < YOUNG
+        young = rewards < self.mature
         growth = np.where(young, self.young_growth, self.growth)
         home = growth if self.home_growth is None else np.where(young, growth, self.home_growth)
         steps = rewards + 1.0
@@ -131,7 +135,7 @@ class Recipe:
 
     def first_scale(self, action_set: ActionSet, sigma: float | str) -> float:
         """Return the multiple of it before any reward."""
-        ridge = float(LAMBDAS[LAMBDAS.size // 2]) if self.evidence else self.ridge
+        ridge = FIRST_LAMBDA if self.evidence else self.ridge
         if self.prior_scale is None:
             return ridge
         if not isinstance(sigma, str) and sigma > 0:

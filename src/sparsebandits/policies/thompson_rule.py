@@ -19,7 +19,7 @@ from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import YOUNG, Recipe
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import PerSet, Tape, normals
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _RENEWED = ("told", "mean", "spread", "aged", "prior_scale", "sigma_young", "renewal")
 """What changes before a decision."""
@@ -374,7 +374,7 @@ class ThompsonRule(RidgeRule):
         candidates = self.candidates(lanes, current, belief, sigma)
         if not self.recipe.is_round:
             return candidates.best()
-        return candidates.efficient(sigma, self.posterior.counts[lanes] >= YOUNG)
+        return candidates.efficient(sigma, self.posterior.counts[lanes] >= self.recipe.mature)
 
     def candidates(
         self, lanes: IntArray, current: ActionSet, belief: RootBelief, sigma: FloatArray
@@ -427,8 +427,21 @@ class FlooredThompsonRule(ThompsonRule):
             self.pulls[forced] = axis[forced]
             actions = actions.copy()
             actions[forced] = 0.0
-            actions[forced, axis[forced]] = reach[axis[forced]]
+            along = forced[self._axis_teaches(forced, axis[forced], reach, current)]
+            actions[along, axis[along]] = reach[axis[along]]
         return actions
+
+    def _axis_teaches(
+        self, lanes: IntArray, axis: IntArray, reach: FloatArray, current: ActionSet
+    ) -> BoolArray:
+        """Whether the end of an axis teaches more than 0, which teaches the baseline."""
+        if not self.design.intercept or not current.contains_zero:
+            return np.ones(lanes.size, dtype=np.bool_)
+        ends = np.zeros((lanes.size, self.dim))
+        ends[np.arange(lanes.size), axis] = reach[axis]
+        model = self.known
+        widths = model.widths(self.design.columns(ends), lanes)
+        return np.asarray(widths >= model.variances(lanes)[:, 0])
 
 
 def _is_part(current: ActionSet, whole: ActionSet) -> bool:

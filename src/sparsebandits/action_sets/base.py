@@ -432,7 +432,7 @@ class ActionSet(Described):
         if not mask.any():
             raise InvalidValueError(
                 "No coordinate is left: none of the coordinates now given is among those still "
-                "available."
+                "available (a set may have been restricted before)."
             )
         twin = copy.copy(self)
         twin.available = read_only(mask)

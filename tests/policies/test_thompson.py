@@ -7,7 +7,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
-from sparsebandits.policies.candidates import Candidates
+from sparsebandits.policies.candidates import Candidates, reach_of
 from sparsebandits.policies.recipe import YOUNG
 from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
 from sparsebandits.validation import FloatArray
@@ -112,7 +112,7 @@ def test_a_directed_proposal_is_the_likeliest_theta_that_is_so_optimistic() -> N
     action_set = sb.LpBall(DIM)
     rule = rule_after(action_set, 20)
     candidates = proposed(rule, action_set)
-    directed = candidates.directed(action_set.axis_reach())
+    directed = candidates.directed(reach_of(action_set))
     chosen = rule.policy.best_actions(rule.posterior.theta_hat, action_set) != 0
     for lane, theta in enumerate(directed):
         step = theta - rule.posterior.theta_hat[lane]

@@ -364,6 +364,10 @@ class CoreBelief:
         widths = np.einsum("kd,kd->k", gains[:, used], sparse)
         return gains[None], np.maximum(widths, 0.0)[None]
 
+    def widths(self, columns: FloatArray) -> FloatArray:
+        """Return x' C x alone."""
+        return self.gains(columns)[1]
+
     def some(self, rows: IntArray) -> "CoreBelief":
         """Return the only lane."""
         return self

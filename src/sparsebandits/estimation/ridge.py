@@ -378,8 +378,15 @@ class RootBelief:
 
     def __init__(self, theta: FloatArray, root: FloatArray) -> None:
         self.theta, self._root = theta, root
-        self._flipped = np.swapaxes(root, 1, 2)
-        self.variances: FloatArray = np.einsum("nij,nij->ni", root, root)
+        self._flipped = root.swapaxes(1, 2)
+        self._variances: FloatArray | None = None
+
+    @property
+    def variances(self) -> FloatArray:
+        """The diagonal of C, (lanes, dim)."""
+        if self._variances is None:
+            self._variances = np.einsum("nij,nij->ni", self._root, self._root)
+        return self._variances
 
     def spreads(self, normals: FloatArray) -> FloatArray:
         """Return R z for normals z, (lanes, k, dim): draws of N(0, C)."""
@@ -390,6 +397,11 @@ class RootBelief:
         shadows = np.matmul(columns, self._root)
         widths = np.einsum("nkd,nkd->nk", shadows, shadows)
         return np.matmul(shadows, self._flipped), widths
+
+    def widths(self, columns: FloatArray) -> FloatArray:
+        """Return x' C x alone."""
+        shadows = np.matmul(columns, self._root)
+        return np.asarray(np.einsum("nkd,nkd->nk", shadows, shadows))
 
     def some(self, rows: IntArray) -> "RootBelief":
         """Return the belief of some of the lanes."""

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sparsebandits.action_sets import ActionSet
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.recipe import Boldness
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
@@ -17,17 +18,32 @@ class Belief(Protocol):
 
     theta: FloatArray
     """(lanes, size)."""
-    variances: FloatArray
-    """The diagonal of C, (lanes, size)."""
+
+    @property
+    def variances(self) -> FloatArray:
+        """The diagonal of C, (lanes, size)."""
 
     def gains(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return C x, (lanes, k, size), and x' C x, (lanes, k), for columns (lanes, k, size)."""
+
+    def widths(self, columns: FloatArray) -> FloatArray:
+        """Return x' C x alone."""
 
     def column(self, places: IntArray) -> FloatArray:
         """Return one column of C in each lane, (lanes, size)."""
 
     def some(self, rows: IntArray) -> "Belief":
         """Return the belief of some of the lanes."""
+
+
+Reach = tuple[FloatArray, FloatArray, FloatArray]
+"""How far the axes go down and up, and the square of the longer way, each (dim,)."""
+
+
+def reach_of(action_set: ActionSet) -> Reach:
+    """Return how far the axes of a set go."""
+    lower, upper = action_set.axis_reach()
+    return lower, upper, np.maximum(-lower, upper) ** 2
 
 
 FACTORS = np.array([1.0, 1.3, 1.7, 2.2, 3.0, 4.0])
@@ -66,33 +82,35 @@ class Candidates:
         self.means: FloatArray = empty
         self.index: FloatArray = empty
 
-    def weigh(self, actions: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return C x, x' C x and the mean of actions, (lanes, k, dim)."""
-        columns = self.design.columns(actions, self.contexts)
-        gains, widths = self.belief.gains(columns)
+    def means_of(self, actions: FloatArray, columns: FloatArray) -> FloatArray:
+        """Return what actions, (lanes, k, dim), are expected to earn."""
         means = np.matmul(columns, self.belief.theta[:, :, None])[:, :, 0]
         if self.design.centre is not None:
             means = means + np.einsum("nkd,d->nk", actions, self.design.centre)
-        return gains, widths, means
+        return np.asarray(means)
 
     def propose(self, parameters: FloatArray) -> None:
         """Add the best actions for these parameters, (lanes, k, size)."""
         thetas = self.design.thetas(parameters, self.contexts)
         actions = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
-        gains, widths, means = self.weigh(actions)
-        at_home = None
+        columns, is_first = self.design.columns(actions, self.contexts), not self.index.size
+        if is_first:
+            self._gains, widths = self.belief.gains(columns)
+        else:
+            widths = self.belief.widths(columns)
+        means, at_home = self.means_of(actions, columns), None
         if self._bonus.knows_home:
-            home = actions[:, :1] if not self.index.size else self.actions[:, :1]
+            home = (actions if is_first else self.actions)[:, :1]
             at_home = ~((actions != 0) & (home == 0)).any(axis=2)
         bonus = self._bonus(widths, at_home)
         roots = np.sqrt(widths)
         index = bonus * roots
         index += means
-        if not self.index.size:
+        if is_first:
             self.thetas, self.actions, self.widths = thetas, actions, widths
             self.means, self.index = means, index
             # Where x is 0 so is C x, and a small length would overflow.
-            self._gains, self._slopes = gains, bonus / np.where(roots > 0, roots, np.inf)
+            self._slopes = bonus / np.where(roots > 0, roots, np.inf)
             return
         self.thetas = np.concatenate([self.thetas, thetas], axis=1)
         self.actions = np.concatenate([self.actions, actions], axis=1)
@@ -100,17 +118,16 @@ class Candidates:
         self.means = np.concatenate([self.means, means], axis=1)
         self.index = np.concatenate([self.index, index], axis=1)
 
-    def directed(self, reach: tuple[FloatArray, FloatArray]) -> FloatArray:
+    def directed(self, reach: Reach) -> FloatArray:
         """Return parameters optimistic about the most promising coordinate left out, (lanes, size).
 
-        `reach` is how far the axes go down and up, each (dim,); what is left out is not used by the
-        first proposal.
+        What is left out is not used by the first proposal.
         """
-        lower, upper = reach
+        lower, upper, squares = reach
         base, width = self.design.base, self.design.width
         theta = self.design.thetas(self.belief.theta, self.contexts)
         variances = self.belief.variances[:, base::width]
-        spread = self._bonus(variances * np.maximum(-lower, upper) ** 2)
+        spread = self._bonus(variances * squares)
         spread *= np.sqrt(variances)
         above, below = upper * (theta + spread), -lower * (spread - theta)
         promise = np.maximum(above, below)
@@ -148,6 +165,8 @@ class Candidates:
         over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs; in lanes that are `ready`.
         """
         actions, widths = self.best()
+        if not ready.any():
+            return actions, widths
         home = self.actions[:, 0]
         outside = (actions != 0) & (home == 0)
         leaving = np.flatnonzero(outside.any(axis=1) & ready)
@@ -158,7 +177,9 @@ class Candidates:
         stress = np.where(outside[leaving][:, None], FACTORS[:, None], 1.0)
         thetas = self.thetas[winner][:, None] * stress
         tried = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
-        gains, spans, means = part.weigh(tried)
+        trial = self.design.columns(tried, part.contexts)
+        gains, spans = part.belief.gains(trial)
+        means = part.means_of(tried, trial)
         columns = self.design.columns(actions[leaving], part.contexts)
         columns = columns - self.design.columns(home[leaving], part.contexts)
         told = np.matmul(gains, columns[:, :, None])[:, :, 0] ** 2 / (1 + spans)
@@ -177,7 +198,7 @@ class Candidates:
 def climbed(
     candidates: Candidates,
     spreads: FloatArray,
-    reach: tuple[FloatArray, FloatArray],
+    reach: Reach,
     climbs: int,
 ) -> Candidates:
     """Fill in the candidates of a decision.

@@ -10,7 +10,7 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation.core_ridge import DEVIATES, FRESH, CoreRidge
 from sparsebandits.oracles import SparseOracle
-from sparsebandits.policies.candidates import Candidates, climbed
+from sparsebandits.policies.candidates import Candidates, climbed, reach_of
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
@@ -318,7 +318,7 @@ class Core:
         )
         spreads = belief.spreads(self.rng, self._promising(section))
         spreads = self.recipe.scale * sigma[0] * spreads
-        climbed(candidates, spreads, section.axis_reach(), self.recipe.climbs)
+        climbed(candidates, spreads, reach_of(section), self.recipe.climbs)
         chosen, widths = candidates.best()
         action = chosen[0]
         slots = np.flatnonzero(action)

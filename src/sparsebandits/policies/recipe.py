@@ -67,7 +67,7 @@ class Recipe:
     is_round: bool = False
     evidence: bool = False
     share: float = 0.5
-    hold: float = 0.008
+    hold: float = 0.015
     half_life: float | None = None
     horizon: int | None = None
     prior_scale: FloatArray | None = None
@@ -91,7 +91,9 @@ class Recipe:
         """Return how far the index lies above the mean in lanes that know so many rewards."""
         young = rewards < self.mature
         growth = np.where(young, self.young_growth, self.growth)
-        home = growth if self.home_growth is None else np.where(young, growth, self.home_growth)
+        home = growth
+        if self.home_growth is not None and not young.all():
+            home = np.where(young, growth, self.home_growth)
         steps = rewards + 1.0
         if self.patience:
             fewer = steps * (1000.0 / steps) ** self.patience

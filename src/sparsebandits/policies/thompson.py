@@ -42,7 +42,7 @@ class SparseThompson(Policy):
     learned from the rewards; on round ones (strongly convex) an action is sought that tells the
     best from what is known at less cost. g, t and what else differs between kinds of sets stand in
     `policies/recipe.py`, where they come from in `docs/regret.md`. A decision is kept for as many
-    steps as add 0.8% to what is known along it, at most 0.8% of all rewards, so oracle calls become
+    steps as add 1.5% to what is known along it, at most 1.5% of all rewards, so oracle calls become
     rare; it is made anew at once when another set is asked about, logs or rewards of other actions
     come in, or its action teaches nothing.
 

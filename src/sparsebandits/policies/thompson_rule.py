@@ -11,7 +11,7 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.estimation.ridge import LAMBDAS, RootBelief
-from sparsebandits.policies.candidates import Candidates, climbed
+from sparsebandits.policies.candidates import Candidates, climbed, reach_of
 from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
@@ -109,7 +109,7 @@ class ThompsonRule(RidgeRule):
         self._served: ActionSet | None = None
         self._played: Played | None = None
         self._is_own = PerSet(partial(_is_part, whole=policy.action_set))
-        self._reach = PerSet(lambda current: current.axis_reach())
+        self._reach = PerSet(reach_of)
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the held action of each lane, decided anew where it is not held any more."""

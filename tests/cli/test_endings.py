@@ -104,6 +104,7 @@ os.dup2(out, 1)
 os.dup2(os.open(case["told"], os.O_WRONLY | os.O_CREAT), 2)
 os.environ["TMPDIR"] = case["temporary"]
 sys.argv[1:] = case["arguments"]
+os.close(os.open(case["ready"], os.O_WRONLY | os.O_CREAT))
 main()
 """
 
@@ -147,8 +148,11 @@ class Forks:
             out=out,
             folder=str(home),
             told=str(home / "told"),
+            ready=str(home / "ready"),
             temporary=str(home / "tmp"),
         )
+        while not (home / "ready").exists():  # what comes before is not the command's
+            time.sleep(0.001)
         return process, home
 
     def end(self, process: int, home: Path) -> Ended:

@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
 
@@ -78,7 +79,15 @@ def shield_workers() -> None:
     """Start what Python starts with the first worker, and what would unblock SIGINT as it does."""
     if sys.platform != "win32":
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-        resource_tracker.ensure_running()
+        # It outlives the command, and would report what an interrupt left behind.
+        kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        try:
+            resource_tracker.ensure_running()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            os.close(nowhere)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
@@ -86,13 +95,16 @@ def _pass_on(main_thread: int) -> None:
     while sys.platform != "win32":
         signal.sigwait({signal.SIGINT})
         _interrupted.set()
+        # What is cut short, such as a coroutine that was never awaited, is not worth a word.
+        warnings.simplefilter("ignore")
         signal.pthread_kill(main_thread, signal.SIGUSR1)
 
 
 def _once_more(unraisable: "sys.UnraisableHookArgs") -> None:
     """Interrupt again where the interrupt came inside a callback, which cannot raise it."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
-        sys.__unraisablehook__(unraisable)
+        if not was_interrupted():
+            sys.__unraisablehook__(unraisable)
     elif not sys.is_finalizing():
         # A moment later: raised at once it would end this hook, with a traceback of its own.
         threading.Timer(_MOMENT, _thread.interrupt_main).start()

@@ -332,18 +332,17 @@ def as_places(name: str, value: Any, dim: int) -> IntArray:
     return places
 
 
-def as_availability(available: Support, dim: int) -> BoolArray:
-    """Return the boolean mask of available coordinates; an empty one is refused."""
+def as_listed(available: Support, dim: int, may_be_empty: bool = False) -> IntArray:
+    """Return the available coordinates, ascending; an empty list is refused unless it may be."""
     if available is None:
         raise InvalidTypeError(
             "available must be a boolean mask or a list of indices, got None; "
             "leave the set as it is if everything is available."
         )
-    mask = np.zeros(dim, dtype=np.bool_)
-    mask[as_support(available, dim)] = True
-    if not mask.any():
+    indices = as_support(available, dim)
+    if not indices.size and not may_be_empty:
         raise InvalidValueError(
             "available leaves no coordinate: at least one must be available, "
             "otherwise the only action is 0."
         )
-    return mask
+    return indices

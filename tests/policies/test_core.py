@@ -18,6 +18,7 @@ from sparsebandits.environments import (
     PeriodicAvailability,
     UniformCube,
 )
+from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies import Learner
 from sparsebandits.policies.core import CAPACITY, Gate
 from sparsebandits.policies.core_rule import CoreRule
@@ -456,8 +457,12 @@ def test_logs_of_actions_far_outside_the_set(length: float) -> None:
 # ---------------------------------------------------------------------- cost
 
 
-@pytest.mark.parametrize("make", [sb.LpBall, cube], ids=["l2", "cube"])
-def test_a_step_among_a_million_touches_few_of_them(make: Any) -> None:
+@pytest.mark.parametrize(
+    ("make", "available"),
+    [(sb.LpBall, None), (cube, None), (cube, sb.AllBut([3, 70])), (sb.LpBall, range(7, 407))],
+    ids=["l2", "cube", "cube but two", "l2 of a list"],
+)
+def test_a_step_among_a_million_touches_few_of_them(make: Any, available: Any) -> None:
     """A vector over all coordinates would be 24 MB, a mask 3 MB; the core itself grows by 1 MB."""
     dim = 3 * 10**6
     learner, theta = thompson(make(dim), 5).start(seed=0), np.ones(100)
@@ -469,7 +474,7 @@ def test_a_step_among_a_million_touches_few_of_them(make: Any) -> None:
         for step in range(200):
             before = tracemalloc.get_traced_memory()[0]
             tracemalloc.reset_peak()
-            decision = learner.ask()
+            decision = learner.ask(available)
             learner.tell(
                 decision, float(theta[decision.indices % 100] @ decision.values) + step % 3
             )
@@ -477,6 +482,33 @@ def test_a_step_among_a_million_touches_few_of_them(make: Any) -> None:
     finally:
         tracemalloc.stop()
     assert largest < 2_000_000
+
+
+def test_an_ask_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rewards had been set aside, and the gate was about to open."""
+    policy = thompson(sb.Budget(2.0, np.ones(DIM)), half_life=50.0)
+    assert policy.action_set.sorting is None
+    learner, theta = policy.start(seed=0), np.linspace(-1, 1, DIM)
+    play(learner, theta, 12)
+    before = learner.to_dict()
+    twin = Learner.from_dict(before)
+    solves = iter(range(1))
+
+    def fails(*arguments: Any) -> Any:
+        if next(solves, None) is None:
+            raise RuntimeError("the solver was killed")
+        return actions(*arguments)
+
+    actions = SparseOracle.actions
+    for count in (None, 3):
+        with monkeypatch.context() as patch:
+            patch.setattr(SparseOracle, "actions", fails)
+            with pytest.raises(RuntimeError, match="killed"):
+                learner.ask(count=count)
+        assert learner.to_dict() == before
+    assert [d.action.tobytes() for d in play(learner, theta, 20)] == [
+        d.action.tobytes() for d in play(twin, theta, 20)
+    ]
 
 
 class Guarded(sb.LpBall):

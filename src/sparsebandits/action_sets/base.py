@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from sparsebandits.action_sets.availability import Availability
 from sparsebandits.action_sets.choices import IN, Choice, Rules
 from sparsebandits.action_sets.forms import Form
 from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
@@ -20,8 +21,8 @@ from sparsebandits.validation import (
     FloatArray,
     IntArray,
     Support,
-    as_availability,
     as_integer,
+    as_listed,
     as_number,
     as_places,
     as_rows,
@@ -29,7 +30,6 @@ from sparsebandits.validation import (
     as_support,
     as_theta,
     describe,
-    read_only,
 )
 
 Kept = TypeVar("Kept")
@@ -73,7 +73,7 @@ class ActionSet(Described):
     def __init__(self, dim: int, names: Sequence[str] | None = None) -> None:
         self.dim = as_integer("dim", dim, minimum=1)
         self.names = as_names(names, self.dim)
-        self.available: BoolArray = read_only(np.ones(self.dim, dtype=np.bool_))
+        self._availability = Availability.everything(self.dim)
         self.whole: ActionSet = self
         self._cache: dict[Any, Any] = {}
 
@@ -296,7 +296,7 @@ class ActionSet(Described):
         rows = as_theta(theta, self.dim).reshape(-1, self.dim)
         indices = as_support(self._unnamed(support), self.dim)
         if not self.is_unrestricted:
-            indices = indices[self.available[indices]]
+            indices = indices[self.is_available(indices)]
         on_support = rows[:, indices]
         if indices.size == 0:
             return on_support, indices, np.zeros_like(on_support)
@@ -401,12 +401,30 @@ class ActionSet(Described):
     def _active(self, sparsity: int | None) -> int:
         """Return how many coordinates an H-sparse action can use; all that there are for None."""
         limit = self.dim if sparsity is None else as_sparsity(sparsity, self.dim)
-        return min(limit, int(np.count_nonzero(self.available)))
+        return min(limit, self._availability.count)
+
+    @property
+    def available(self) -> BoolArray:
+        """Which coordinates may be used, (dim,); `is_available` looks at some of very many."""
+        return self._availability.mask
+
+    def is_available(self, places: IntArray) -> BoolArray:
+        """Whether these coordinates may be used: the cost of those few, not of all."""
+        return self._availability.holds(places)
+
+    @property
+    def available_count(self) -> int:
+        """How many coordinates may be used."""
+        return self._availability.count
+
+    def available_indices(self) -> IntArray:
+        """Return the coordinates that may be used, ascending."""
+        return self._availability.usable()
 
     @property
     def is_unrestricted(self) -> bool:
         """Whether every coordinate is available."""
-        return self.remember("unrestricted", lambda: bool(self.available.all()))
+        return self._availability.count == self.dim
 
     def restrict(self, available: "Support | AllBut") -> Self:
         """Return the same set with only some coordinates usable: the rest must stay 0.
@@ -424,18 +442,17 @@ class ActionSet(Described):
         >>> mix.restrict(["tv", "print"]).best_response([1.0, 1.0, 1.0])
         array([1., 0., 3.])
         """
-        if isinstance(available, AllBut):
-            mask = self.available.copy()
-            mask[as_support(self._unnamed(available.coordinates), self.dim)] = False
-        else:
-            mask = as_availability(self._unnamed(available), self.dim) & self.available
-        if not mask.any():
+        is_rest = isinstance(available, AllBut)
+        given = available.coordinates if isinstance(available, AllBut) else available
+        named = as_listed(self._unnamed(given), self.dim, may_be_empty=is_rest)
+        left = Availability(self.dim, named, is_rest).within(self._availability)
+        if not left.count:
             raise InvalidValueError(
                 "No coordinate is left: none of the coordinates now given is among those still "
                 "available (a set may have been restricted before)."
             )
         twin = copy.copy(self)
-        twin.available = read_only(mask)
+        twin._availability = left
         twin._cache = {}
         twin.refuse_empty(self.dim)
         return twin
@@ -462,7 +479,7 @@ class ActionSet(Described):
         section = self._section(places)
         if self.names is not None:
             section.names = tuple(self.names[place] for place in places)
-        kept = self.available[places]
+        kept = self.is_available(places)
         if not kept.any():
             raise InvalidValueError(
                 f"A section needs an available coordinate, got {describe(places.tolist())}, none "

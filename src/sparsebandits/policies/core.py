@@ -1,5 +1,7 @@
 """SparseThompson among very many coordinates: a posterior on the few that it has looked at."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -103,6 +105,7 @@ class Core:
             worth = np.maximum(design.centre * upper, design.centre * lower)
             self._order = np.argsort(-worth, kind="stable")
         self._section: tuple[ActionSet, ActionSet] | None = None
+        self._sorts = policy.action_set.sorting is not None
 
     @property
     def design(self) -> Design:
@@ -194,11 +197,11 @@ class Core:
         usable = self.ids.size
         H = self.policy.sparsity
         if not current.is_unrestricted:
-            usable = int(np.count_nonzero(current.available[self.ids]))
+            usable = int(np.count_nonzero(current.is_available(self.ids)))
         if usable:
             scores, lower, upper = self._scores(self.section(current))
             if usable < self.ids.size:
-                some = current.available[self.ids]
+                some = current.is_available(self.ids)
                 scores, lower, upper = scores[some], lower[some], upper[some]
             theta = self.design.thetas(self.model.theta)
             if usable < self.ids.size:
@@ -220,29 +223,29 @@ class Core:
         dim = current.dim
         if self._order is not None:
             return self._deal_in_order(count, current)
-        if dim <= SMALL:
-            free = np.array(current.available)
-            free[self.ids] = False
-            rest = np.flatnonzero(free)
-            return self.rng.permutation(rest)[:count]
+        if min(dim, current.available_count) <= SMALL:
+            return self._shuffled(count, current)
         dealt: list[int] = []
         for _ in range(64):
             for number in self.rng.integers(0, dim, 4 * count).tolist():
                 fits = number not in self._slots and number not in dealt
-                if fits and len(dealt) < count and current.available[number]:
+                if fits and len(dealt) < count and current.is_available(number):
                     dealt.append(number)
             if len(dealt) == count:
                 return np.array(dealt)
-        rest = np.flatnonzero(current.available)
-        rest = rest[~np.isin(rest, self.ids)]
-        return self.rng.permutation(rest)[:count]
+        return self._shuffled(count, current)
+
+    def _shuffled(self, count: int, current: ActionSet) -> IntArray:
+        """Return random ones out of the list of all that are available and in no slot."""
+        rest = current.available_indices()
+        return self.rng.permutation(rest[~np.isin(rest, self.ids)])[:count]
 
     def _deal_in_order(self, count: int, current: ActionSet) -> IntArray:
         """Return the next coordinates in the order of what they were believed to earn."""
         assert self._order is not None
         dealt: list[int] = []
         for number in self._order:
-            if int(number) not in self._slots and current.available[number]:
+            if int(number) not in self._slots and current.is_available(number):
                 dealt.append(int(number))
                 if len(dealt) == count:
                     break
@@ -272,33 +275,51 @@ class Core:
     def choose(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the held action, decided anew where it is not held any more."""
         may_hold = current is self.policy.action_set and context is None
-        self.aged += 1
         if may_hold and self.left > 0:
+            self.aged += 1
             self.left -= 1
             self.awaited += 1
             return self.held
-        self.take_in()
-        self.open_gate(current)
-        self.held, width = self.decide(current, context, self.sigma)
+        with self._undone_on_error(current):
+            self.take_in()
+            self.open_gate(current)
+            held, width = self.decide(current, context, self.sigma)
+        self.held = held
         steps = int(self.recipe.steps(np.array([self.model.counts]), np.array([width]))[0])
         self.left, self.awaited = (steps - 1 if may_hold else 0), 1
+        self.aged += 1
         return self.held
+
+    @contextmanager
+    def _undone_on_error(self, current: ActionSet) -> Iterator[None]:
+        """Put everything back as it was if what is done here raises; sorting raises nothing."""
+        if self._sorts and current.whole is self.policy.action_set.whole:
+            yield
+            return
+        before = {**vars(self), "model": self.model.copy(), "_slots": dict(self._slots)}
+        try:
+            yield
+        except BaseException:
+            vars(self).update(before)
+            raise
 
     def choose_many(
         self, current: ActionSet, count: int, context: FloatArray | None
     ) -> list[Played]:
         """Return actions each of which knows of the others but no reward."""
-        self.take_in()
-        self.open_gate(current)
-        known, sigma, plays = self.model, self.sigma, []
-        self.model = known.copy()
-        try:
-            for _ in range(count):
-                played, _ = self.decide(current, context, sigma)
-                plays.append(played)
-                self.model.imagine(*self._columns(played), self._normals())
-        finally:
-            self.model = known
+        plays = []
+        with self._undone_on_error(current):
+            self.take_in()
+            self.open_gate(current)
+            known, sigma = self.model, self.sigma
+            self.model = known.copy()
+            try:
+                for _ in range(count):
+                    played, _ = self.decide(current, context, sigma)
+                    plays.append(played)
+                    self.model.imagine(*self._columns(played), self._normals())
+            finally:
+                self.model = known
         self.left = self.awaited = 0
         self.aged += count
         return plays

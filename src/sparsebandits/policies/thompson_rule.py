@@ -451,7 +451,7 @@ def _is_part(current: ActionSet, whole: ActionSet) -> bool:
     if type(current) is not type(whole) or (current.available & ~whole.available).any():
         return False
     # `restrict` makes a new set of the same parts: no need to compare what may be long lists.
-    mine, theirs = ({**vars(X), "available": None, "_cache": None} for X in (current, whole))
+    mine, theirs = ({**vars(X), "_availability": None, "_cache": None} for X in (current, whole))
     if mine.keys() == theirs.keys() and all(mine[name] is theirs[name] for name in mine):
         return True
     mine, theirs = ({**X.to_dict(), "available": None} for X in (current, whole))

@@ -35,6 +35,8 @@ class Recipe:
     young_growth, home_growth : float
         The growth of the young, and after that of actions that use no coordinate that the best
         action for the estimate does not.
+    told_growth : float
+        The growth of those that are not young, where T was told.
     patience : float
         t counts as t (1000 / t)^patience; on round sets only for the mature.
     mature : float
@@ -50,7 +52,8 @@ class Recipe:
     half_life : float, optional
         After so many decisions a reward counts half.
     horizon : int, optional
-        T, where it was told: then the steps that are left count in the index, not those made.
+        T, where it was told: then the steps that are left count in the index, not those made; or
+        on sets that are not round the geometric mean of both.
     prior_scale : (dim,) array, optional
         The deviation of theta_i before any reward, where it was told.
     """
@@ -61,6 +64,7 @@ class Recipe:
     growth: float = 1.1
     young_growth: float = 1.1
     home_growth: float | None = None
+    told_growth: float = 1.1
     patience: float = 0.0
     mature: float = YOUNG
     climbs: int = 2
@@ -84,8 +88,8 @@ class Recipe:
             return cls()
         if action_set.is_strongly_convex:
             mature = max(YOUNG, action_set.dim**2 / 4)
-            return cls(growth=1.5, home_growth=1.1, patience=0.35, mature=mature, is_round=True)
-        return cls(growth=1.6, young_growth=0.8, patience=0.35, evidence=True)
+            return cls(growth=1.6, home_growth=1.1, patience=0.35, mature=mature, is_round=True)
+        return cls(growth=1.8, young_growth=0.8, told_growth=1.4, patience=0.35, evidence=True)
 
     def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
         """Return how far the index lies above the mean in lanes that know so many rewards."""
@@ -99,8 +103,9 @@ class Recipe:
             fewer = steps * (1000.0 / steps) ** self.patience
             steps = np.where(young, steps, fewer) if self.is_round else fewer
         if self.horizon is not None:
-            growth = home = np.full_like(growth, 1.1)
-            steps = np.maximum(self.horizon - rewards, 1.0)
+            steps, ahead = rewards + 1.0, np.maximum(self.horizon - rewards, 1.0)
+            steps = ahead if self.is_round else np.sqrt(steps * ahead)
+            growth = home = np.where(young, self.young_growth, self.told_growth)
         squares = sigma * sigma
         return Boldness(
             (self.share * steps)[:, None],

@@ -19,7 +19,13 @@ from sparsebandits.oracles import SparseOracle, Supports, as_limit
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.rule import Rule
-from sparsebandits.policies.saved_state import read_body, read_decisions, read_told, sealed
+from sparsebandits.policies.saved_state import (
+    read_body,
+    read_decisions,
+    read_played,
+    read_told,
+    sealed,
+)
 from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import (
     LARGEST_REWARD,
@@ -398,10 +404,16 @@ class Learner:
         return as_reward(value)
 
     def _take(self, number: int, reward: float) -> None:
-        played = self._open[number]
-        self._rule.take(played, reward, self._next_id - 1 - number)
-        del self._open[number]
-        self._told[number] = (played, reward)
+        self._rule.take(self._open[number], reward, self._age(number))
+        self._close(number, reward)
+
+    def _age(self, number: int) -> int:
+        """Return how many decisions were made after this one."""
+        return self._next_id - 1 - number
+
+    def _close(self, number: int, reward: float) -> None:
+        """Remember a reward that was taken in."""
+        self._told[number] = (self._open.pop(number), reward)
         if len(self._told) > REMEMBERED:
             del self._told[min(self._told)]
 
@@ -432,8 +444,33 @@ class Learner:
                 raise InvalidValueError(f"reward must be finite, got {value}.")
             played, old = self._told[number]
             new = as_reward(value)
-            self._rule.correct(played, old, new, self._next_id - 1 - number)
+            self._rule.correct(played, old, new, self._age(number))
             self._told[number] = (played, new)
+
+    def replace_action(
+        self, decision: Decision | int, indices: Sequence[int], values: Sequence[float]
+    ) -> None:
+        """Say that an open decision was played by another action: its reward will be that one's.
+
+        The learner counts the action that was played, given by its non-zeros, and has not chosen
+        it: where an action was altered on its way, or made on another machine that rounds
+        otherwise, what is learned is still what was played.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+        >>> decision = learner.ask()
+        >>> learner.replace_action(decision, [1], [0.5])
+        >>> learner.tell(decision, 0.7)
+        """
+        dim = self.policy.action_set.dim
+        with self._lock:
+            number = self._open_id(decision)
+            before = self._open[number]
+            context = None if before.context is None else before.context.tolist()
+            record = [list(indices), list(values), before.pull, context]
+            self._open[number] = read_played("open", record, dim)
 
     def forget(self, decision: Decision | int) -> None:
         """Close a decision whose reward will never come."""

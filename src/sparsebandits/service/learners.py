@@ -3,7 +3,7 @@
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -36,20 +36,19 @@ def ask(
 ) -> list[Choice]:
     """Return choices: of one, what `ask()` returns; of several, what `ask(count=...)` does."""
     if count == 1:
-        return [_choice(learner.ask(available, context=context))]
-    return [_choice(each) for each in learner.ask(available, context=context, count=count)]
+        return [choice_of(learner.ask(available, context=context))]
+    return [choice_of(each) for each in learner.ask(available, context=context, count=count)]
 
 
-def _choice(decision: Decision) -> Choice:
+def choice_of(decision: Decision) -> Choice:
+    """Return a decision as it is logged."""
     indices, values = decision.indices.tolist(), decision.values.tolist()
     return Choice(indices, values, decision.phase, decision.cycle)
 
 
 def force(learner: Learner, number: int, choice: Choice) -> None:
     """Let an open decision have the action that was logged: that one was played."""
-    indices, values = np.array(choice.indices, dtype=np.intp), np.array(choice.values)
-    before = learner._open[number]
-    learner._open[number] = replace(before, indices=indices, values=values)
+    learner.replace_action(number, choice.indices, choice.values)
 
 
 def try_correct(learner: Learner, number: int, reward: float) -> bool:

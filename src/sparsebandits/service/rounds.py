@@ -7,9 +7,10 @@ import asyncio
 import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import Any
 
 from sparsebandits.errors import SparseBanditsError
+from sparsebandits.policies import Decision
+from sparsebandits.policies.lanes import ask_together, tell_together
 from sparsebandits.service import journal, learners, log
 from sparsebandits.service.answers import RefusedError
 from sparsebandits.service.handlers import prepare
@@ -33,6 +34,9 @@ from sparsebandits.service.schemas import (
 )
 from sparsebandits.service.times import as_text
 from sparsebandits.service.unit_of_work import UnitOfWork
+
+Done = Asked | Rewarded | Observed | RefusedError
+"""What came of an operation: what is written to the log, or why nothing is."""
 
 _LONG = 0.5
 """Seconds for which nobody notices that the server does nothing else."""
@@ -74,7 +78,7 @@ async def _round(unit: UnitOfWork, operations: Sequence[Operation]) -> list[Resu
     return [next(computed) if result is None else result for result in results]
 
 
-async def _compute(work: Sequence[tuple[Resident, Operation]]) -> list[Any]:
+async def _compute(work: Sequence[tuple[Resident, Operation]]) -> list[Done]:
     """Let learners work here, or beside the loop that speaks HTTP where it will take long."""
     started = time.perf_counter()
     steps = [(resident.lived, operation) for resident, operation in work]
@@ -87,15 +91,68 @@ async def _compute(work: Sequence[tuple[Resident, Operation]]) -> list[Any]:
     return found
 
 
-def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Any]:
+def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Done]:
     """Let each learner do its operation and return what came of it, or the error that refused it.
 
-    The learners are all different, so those of one policy can be computed together, as lanes.
+    The learners are all different: those of one policy that are asked alike, or told, are computed
+    together, as lanes of one rule.
     """
-    return [_perform(lived, operation) for lived, operation in work]
+    found: list[Done | None] = [None] * len(work)
+    asks: dict[tuple[int, tuple[int, ...] | None], list[int]] = defaultdict(list)
+    tells: dict[int, list[int]] = defaultdict(list)
+    for place, (lived, operation) in enumerate(work):
+        match operation:
+            case Ask(available=available, count=1) if len(work) > 1:
+                try:
+                    allowed = availability(available, lived.policy.action_set)
+                except SparseBanditsError as error:
+                    found[place] = RefusedError("invalid", str(error))
+                    continue
+                asks[id(lived.policy), None if allowed is None else tuple(allowed)].append(place)
+            case Tell() if len(work) > 1:
+                tells[id(lived.policy)].append(place)
+            case _:
+                found[place] = _perform(lived, operation)
+    for (_, offered), places in asks.items():
+        answers = _ask_together([work[place] for place in places], offered)
+        for place, done in zip(places, answers, strict=True):
+            found[place] = done
+    for places in tells.values():
+        answers = _tell_together([work[place] for place in places])
+        for place, done in zip(places, answers, strict=True):
+            found[place] = done
+    return [done for done in found if done is not None]
 
 
-def _perform(lived: Lived, operation: Operation) -> Any:
+def _ask_together(
+    work: Sequence[tuple[Lived, Operation]], offered: tuple[int, ...] | None
+) -> list[Done]:
+    allowed = None if offered is None else list(offered)
+    contexts = [operation.context if isinstance(operation, Ask) else None for _, operation in work]
+    decisions = ask_together([lived.learner for lived, _ in work], allowed, contexts)
+    return [
+        Asked([learners.choice_of(decision)], allowed, context)
+        if isinstance(decision, Decision)
+        else RefusedError("invalid", str(decision))
+        for decision, context in zip(decisions, contexts, strict=True)
+    ]
+
+
+def _tell_together(work: Sequence[tuple[Lived, Operation]]) -> list[Done]:
+    told = [(lived, operation) for lived, operation in work if isinstance(operation, Tell)]
+    refusals = tell_together(
+        [lived.learner for lived, _ in told],
+        [operation.id for _, operation in told],
+        [operation.reward for _, operation in told],
+    )
+    return [
+        Rewarded(operation.reward) if refusal is None else RefusedError("invalid", str(refusal))
+        for (_, operation), refusal in zip(told, refusals, strict=True)
+    ]
+
+
+def _perform(lived: Lived, operation: Operation) -> Done:
+    """Do what a learner does by itself."""
     learner = lived.learner
     try:
         match operation:
@@ -124,7 +181,7 @@ def _perform(lived: Lived, operation: Operation) -> Any:
 
 
 def _answers(
-    unit: UnitOfWork, work: Sequence[tuple[Resident, Operation]], computed: Sequence[Any]
+    unit: UnitOfWork, work: Sequence[tuple[Resident, Operation]], computed: Sequence[Done]
 ) -> list[Result]:
     results: list[Result] = []
     for (resident, operation), content in zip(work, computed, strict=True):

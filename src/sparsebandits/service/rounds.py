@@ -38,7 +38,7 @@ from sparsebandits.service.unit_of_work import UnitOfWork
 Done = Asked | Rewarded | Observed | RefusedError
 """What came of an operation: what is written to the log, or why nothing is."""
 
-_LONG = 0.5
+_LONG = 0.2
 """Seconds for which nobody notices that the server does nothing else."""
 
 
@@ -74,20 +74,28 @@ async def _round(unit: UnitOfWork, operations: Sequence[Operation]) -> list[Resu
         else:
             results.append(None)
             work.append((prepared, operation))
-    computed = iter(_answers(unit, work, await _compute(work)))
+    computed = iter(_answers(unit, work, await _compute(unit, work)))
     return [next(computed) if result is None else result for result in results]
 
 
-async def _compute(work: Sequence[tuple[Resident, Operation]]) -> list[Done]:
-    """Let learners work here, or beside the loop that speaks HTTP where it will take long."""
-    started = time.perf_counter()
+async def _compute(unit: UnitOfWork, work: Sequence[tuple[Resident, Operation]]) -> list[Done]:
+    """Let learners work here, or beside the loop that speaks HTTP where it may take long.
+
+    It may when a policy is at work for the first time: its set may have tables to build, its
+    oracle a solver to load.
+    """
+    if not work:
+        return []
     steps = [(resident.lived, operation) for resident, operation in work]
-    if sum(resident.pace for resident, _ in work) < _LONG:
+    policies = [resident.row.policy for resident, _ in work]
+    started = time.perf_counter()
+    if sum(map(unit.residents.pace, policies)) < _LONG:
         found = perform(steps)
     else:
         found = await asyncio.to_thread(perform, steps)
-    for resident, _ in work:
-        resident.pace = (time.perf_counter() - started) / len(work)
+    seconds = (time.perf_counter() - started) / len(work)
+    for policy in set(policies):
+        unit.residents.note_pace(policy, seconds)
     return found
 
 

@@ -125,6 +125,10 @@ class Residents:
         A damaged snapshot is passed over: the log is the truth.
         """
         policy = await self.policy(store, row.policy)
+        if not row.head:  # nothing has happened to it yet
+            resident = Resident(row, Lived(policy, policy.start(row.seed)))
+            self.put(resident)
+            return resident, True
         snapshot = await store.snapshot(row.id)
         lived = None if snapshot is None else _restored(policy, snapshot)
         intact = lived is not None or snapshot is None

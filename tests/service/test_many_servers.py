@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import resource
 import sqlite3
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import sparsebandits as sb
 from tests.service.crowd import Crowd, check_against_library
-from tests.service.playing import POLICY, ask, create, exported, tell
+from tests.service.playing import POLICY, ask, create, exported, kind_of, tell
 from tests.service.servers import Farm, Server
 from tests.stores import Postgres, new_token
 
@@ -165,6 +166,35 @@ def test_a_full_disk_loses_nothing(farm: Farm, tmp_path: Path) -> None:
         crowd.wait_for(20)
     assert crowd.failures == []
     assert crowd.statuses == {200, 503}
+    with server.client(token) as client:
+        assert check_against_library(client, "k", crowd.known["k"], SMALL, 4) > 20
+
+
+def test_a_file_that_turns_read_only_loses_nothing(farm: Farm, tmp_path: Path) -> None:
+    """A clear 503 with Retry-After, reads go on, and all is normal when it can be written again."""
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    token = new_token(url)
+    server = farm.serve(url, snapshot_every=16)
+    with server.client(token) as client:
+        create(client, "k", SMALL, seed=4)
+    with Crowd(lambda: [server.url], token, ["k"], 3) as crowd:
+        crowd.wait_for(20)
+        files = [str(tmp_path / name) for name in ("store.db", "store.db-wal")]
+        # Whoever has a file open can write to it whatever its mode is; not if it is immutable.
+        if subprocess.run(["chattr", "+i", *files], check=False).returncode:
+            pytest.skip("only root, on a disk that has it, can make a file immutable")
+        try:
+            wait_for_refusal(crowd)
+            with server.client(token) as client:
+                answer = client.post("/v1/learners/k/ask", json={})
+                assert (answer.status_code, kind_of(answer)) == (503, "unavailable")
+                assert client.get("/v1/learners/k/history").status_code == 200
+        finally:
+            subprocess.run(["chattr", "-i", *files], check=True)
+        crowd.wait_for(20)
+    assert crowd.failures == []
+    assert crowd.statuses == {200, 503}
+    assert crowd.retry_after == {"1"}
     with server.client(token) as client:
         assert check_against_library(client, "k", crowd.known["k"], SMALL, 4) > 20
 

@@ -1,17 +1,21 @@
 """Snapshots that are damaged, logs that are cut, clocks that jump: refused or recovered."""
 
 import asyncio
+import json
 import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
 import numpy as np
+import pytest
 
 import sparsebandits as sb
-from sparsebandits.service import log
+from sparsebandits.policies import lanes
+from sparsebandits.service import log, rounds
 from sparsebandits.service.checkup import check_store
 from sparsebandits.service.groups import Groups, Job, single
 from sparsebandits.service.learners import Choice
@@ -237,6 +241,62 @@ def test_one_bad_job_does_not_take_its_group_with_it(usual_url: str) -> None:
         return [row.key for row in await store.read.learners()]
 
     assert use(usual_url, keys) == ["a", "b", "c"]
+
+
+def test_learners_out_of_the_store_are_computed_together(
+    usual_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From snapshots of this release and of the last one, and from the log alone, in one group."""
+    together: list[int] = []
+
+    def counted(learners: list[sb.Learner], *rest: Any) -> Any:
+        together.append(len(learners))
+        return lanes.ask_together(learners, *rest)
+
+    monkeypatch.setattr(rounds, "ask_together", counted)
+    keys = [f"k{seed}" for seed in range(5)]
+
+    async def answers(groups: Groups, make: Callable[[str], Any]) -> list[Any]:
+        done = await groups.run([Job([make(key)], single) for key in keys])
+        assert {answer.status for _, answer in done} <= {200, 201}
+        return [json.loads(answer.body) for _, answer in done]
+
+    async def first(groups: Groups) -> None:
+        body = msgspec.json.encode(POLICY.to_dict())
+        await answers(groups, lambda k: Create(k, POLICY, body, int(k[1:]), None, None))
+        for step in range(1, 4):
+            await answers(groups, lambda key: Ask(key, None, None, 1))
+            await answers(groups, lambda key, step=step: Tell(key, step, 0.5 * step, False))
+
+    async def older(store: Store) -> None:
+        async with store.transaction() as transaction:
+            for learner in (1, 2):
+                saved = await transaction.snapshot(learner)
+                assert saved is not None
+                kept = msgspec.msgpack.decode(saved.body, type=Saved)
+                data = sb.Learner.from_bytes(kept.state, POLICY).to_dict()
+                del data["policy"]
+                body = Saved(zlib.compress(json.dumps(data).encode()), kept.open)
+                snapshot = Snapshot.of(learner, saved.sequence, msgspec.msgpack.encode(body))
+                await transaction.save_snapshots([snapshot])
+            await store.connection.run("DELETE FROM snapshots WHERE learner = 5")
+
+    async def second(groups: Groups) -> None:
+        found = await answers(groups, lambda key: Ask(key, None, None, 1))
+        for seed, answer in enumerate(found):
+            mine = POLICY.start(seed)
+            for step in range(1, 4):
+                mine.tell(mine.ask(), 0.5 * step)
+            [decision] = answer["decisions"]
+            assert list(decision["action"].values()) == mine.ask().values.tolist()
+
+    in_process(usual_url, first)
+    use(usual_url, older)
+    assert use(usual_url, check_store) == (5, [])
+    together.clear()
+    in_process(usual_url, second)
+    assert together == [5]
+    assert use(usual_url, check_store) == (5, [])
 
 
 def test_a_file_that_was_moved_away_is_found_again(farm: Farm, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import struct
 import threading
 import zlib
 from abc import abstractmethod
@@ -16,10 +17,12 @@ from sparsebandits.action_sets import ActionSet, AllBut
 from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.oracles import SparseOracle, Supports, as_limit
+from sparsebandits.policies import binary
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.saved_state import (
+    check_version,
     read_body,
     read_decisions,
     read_played,
@@ -486,6 +489,11 @@ class Learner:
         others ("stitched", "mixture", "pairwise", "support") it is not proved: their martingale
         takes one replication of the whole basis at a time, and logs do not come like that.
         """
+        if getattr(self.policy, "context", 0):
+            raise CompositionError(
+                f"{type(self.policy).__name__} with a context cannot learn from pairs that do not "
+                "say what was seen: ask with each context, and tell its reward."
+            )
         played = as_array("actions", actions, ndim=2)
         earned = as_array("rewards", rewards, ndim=1)
         dim = self.policy.action_set.dim
@@ -586,13 +594,17 @@ class Learner:
             }
         return sealed(self.policy.to_dict(), state)
 
-    def to_bytes(self) -> bytes:
-        """Return what `to_dict` does, compressed."""
-        return zlib.compress(json.dumps(self.to_dict()).encode(), level=1)
+    def to_bytes(self, *, with_policy: bool = True) -> bytes:
+        """Return what `to_dict` does as compact bytes; without the policy if that is kept apart."""
+        data = self.to_dict()
+        del data["digest"]  # the bytes have their own
+        if not with_policy:
+            del data["policy"]
+        return binary.encode(data)
 
     @staticmethod
-    def from_bytes(data: bytes) -> "Learner":
-        """Rebuild a learner from `to_bytes`.
+    def from_bytes(data: bytes, policy: Policy | None = None) -> "Learner":
+        """Rebuild a learner from `to_bytes`; with `policy` where it was kept apart.
 
         Examples
         --------
@@ -600,20 +612,34 @@ class Learner:
         >>> learner = sb.SparseThompson(action_set=sb.LpBall(5), sparsity=2).start(seed=0)
         >>> sb.Learner.from_bytes(learner.to_bytes())
         Learner('sparse-thompson', 0 decisions, 0 open)
+        >>> alone = learner.to_bytes(with_policy=False)
+        >>> sb.Learner.from_bytes(alone, learner.policy)
+        Learner('sparse-thompson', 0 decisions, 0 open)
         """
         try:
-            saved = json.loads(zlib.decompress(data))
-        except (TypeError, ValueError, zlib.error) as error:
+            if data[: len(binary.MAGIC)] != binary.MAGIC:  # as it was written before
+                return Learner.from_dict(json.loads(zlib.decompress(data)), policy)
+            saved = binary.decode(data)
+        except (TypeError, ValueError, zlib.error, struct.error) as error:
             raise InvalidValueError(f"These are not the bytes of a learner: {error}.") from None
-        return Learner.from_dict(saved)
+        check_version(saved)
+        if policy is None and "policy" not in saved:
+            raise InvalidValueError(
+                "These bytes hold a learner without its policy; give the policy as well."
+            )
+        chosen = Policy.from_dict(saved["policy"]) if policy is None else policy
+        return _restored(chosen, saved["state"])
 
     @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> "Learner":
-        """Rebuild a learner from `to_dict`; unknown, damaged or contradictory state is refused."""
-        policy, state = read_body(data)
-        learner = Policy.from_dict(policy).start(0)
-        learner._restore(state)
-        return learner
+    def from_dict(data: Mapping[str, Any], policy: Policy | None = None) -> "Learner":
+        """Rebuild a learner from `to_dict`; unknown, damaged or contradictory state is refused.
+
+        Learners that are given their `policy` share that object; it must be the one they had.
+        """
+        if policy is not None:
+            data = {**data, "policy": policy.to_dict()}  # of which the digest is, too
+        described, state = read_body(data)
+        return _restored(Policy.from_dict(described) if policy is None else policy, state)
 
     def _restore(self, state: Any) -> None:
         expected = {*self._rule.state(), "next_id", "open", "told_rewards", "generator"}
@@ -643,6 +669,12 @@ class Learner:
                     f"state.open and state.told_rewards must hold contexts of {size} numbers, got "
                     f"{describe(played.to_list()[-1])}."
                 )
+
+
+def _restored(policy: Policy, state: Any) -> Learner:
+    learner = policy.start(0)
+    learner._restore(state)
+    return learner
 
 
 def _plain(value: Any) -> Any:

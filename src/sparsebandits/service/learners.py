@@ -1,7 +1,5 @@
 """The one place where the service touches a learner."""
 
-import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from sparsebandits.action_sets import AllBut
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.validation import FloatArray
@@ -32,7 +31,7 @@ class Pair(msgspec.Struct, frozen=True, array_like=True):
 
 
 def ask(
-    learner: Learner, available: Sequence[int] | None, context: Any, count: int
+    learner: Learner, available: Sequence[int] | AllBut | None, context: Any, count: int
 ) -> list[Choice]:
     """Return choices: of one, what `ask()` returns; of several, what `ask(count=...)` does."""
     if count == 1:
@@ -69,16 +68,16 @@ def observe(learner: Learner, pairs: Sequence[Pair]) -> None:
 
 
 def to_bytes(learner: Learner) -> bytes:
-    """Return the state without the policy."""
-    data = learner.to_dict()
-    del data["policy"]
-    return zlib.compress(json.dumps(data).encode(), 1)
+    """Return the state without the policy, which is stored once for all that share it."""
+    return learner.to_bytes(with_policy=False)
 
 
 def from_bytes(policy: Policy, state: bytes) -> Learner:
-    """Return the learner of `to_bytes`."""
-    data = json.loads(zlib.decompress(state))
-    return Learner.from_dict({**data, "policy": policy.to_dict()})
+    """Return the learner of `to_bytes`, or of the compressed JSON that was stored before.
+
+    It shares the policy object: only such learners can be computed together.
+    """
+    return Learner.from_bytes(state, policy)
 
 
 def decisions_given(learner: Learner) -> int:

@@ -46,7 +46,7 @@ class Metrics:
         )
         self.races = self._counter("lost_races", "Groups begun again: another server was first")
         self.unproven = self._counter(
-            "unproven_oracle_answers", "Answers of POST /v1/solve without a proof"
+            "unproven_oracle_answers", "Answers of the oracle without a proof, to asks and to solve"
         )
         self.resident = self._gauge("resident_learners", "Learners in memory")
         self.open = self._gauge("open_decisions", "Decisions without a reward, of all learners")

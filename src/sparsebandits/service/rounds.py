@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from sparsebandits.errors import SparseBanditsError
+from sparsebandits.oracles import unproven_answers
 from sparsebandits.policies import Decision
 from sparsebandits.policies.lanes import ask_together, tell_together
 from sparsebandits.service import journal, learners, log
@@ -28,6 +29,7 @@ from sparsebandits.service.operations import (
 from sparsebandits.service.residents import Resident
 from sparsebandits.service.schemas import (
     DecisionView,
+    Offer,
     action_view,
     availability,
     nonzeros,
@@ -89,10 +91,12 @@ async def _compute(unit: UnitOfWork, work: Sequence[tuple[Resident, Operation]])
     steps = [(resident.lived, operation) for resident, operation in work]
     policies = [resident.row.policy for resident, _ in work]
     started = time.perf_counter()
-    if sum(map(unit.residents.pace, policies)) < _LONG:
-        found = perform(steps)
-    else:
-        found = await asyncio.to_thread(perform, steps)
+    with unproven_answers() as unproven:
+        if sum(map(unit.residents.pace, policies)) < _LONG:
+            found = perform(steps)
+        else:
+            found = await asyncio.to_thread(perform, steps)
+    unit.counts["unproven"] += unproven.count
     seconds = (time.perf_counter() - started) / len(work)
     for policy in set(policies):
         unit.residents.note_pace(policy, seconds)
@@ -106,7 +110,7 @@ def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Done]:
     together, as lanes of one rule.
     """
     found: list[Done | None] = [None] * len(work)
-    asks: dict[tuple[int, tuple[int, ...] | None], list[int]] = defaultdict(list)
+    asks: dict[tuple[int, str], list[tuple[int, Offer]]] = defaultdict(list)
     tells: dict[int, list[int]] = defaultdict(list)
     for place, (lived, operation) in enumerate(work):
         match operation:
@@ -116,14 +120,14 @@ def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Done]:
                 except SparseBanditsError as error:
                     found[place] = RefusedError("invalid", str(error))
                     continue
-                asks[id(lived.policy), None if allowed is None else tuple(allowed)].append(place)
+                asks[id(lived.policy), repr(allowed)].append((place, allowed))
             case Tell() if len(work) > 1:
                 tells[id(lived.policy)].append(place)
             case _:
                 found[place] = _perform(lived, operation)
-    for (_, offered), places in asks.items():
-        answers = _ask_together([work[place] for place in places], offered)
-        for place, done in zip(places, answers, strict=True):
+    for alike in asks.values():
+        answers = _ask_together([work[place] for place, _ in alike], alike[0][1])
+        for (place, _), done in zip(alike, answers, strict=True):
             found[place] = done
     for places in tells.values():
         answers = _tell_together([work[place] for place in places])
@@ -132,14 +136,11 @@ def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Done]:
     return [done for done in found if done is not None]
 
 
-def _ask_together(
-    work: Sequence[tuple[Lived, Operation]], offered: tuple[int, ...] | None
-) -> list[Done]:
-    allowed = None if offered is None else list(offered)
+def _ask_together(work: Sequence[tuple[Lived, Operation]], allowed: Offer) -> list[Done]:
     contexts = [operation.context if isinstance(operation, Ask) else None for _, operation in work]
     decisions = ask_together([lived.learner for lived, _ in work], allowed, contexts)
     return [
-        Asked([learners.choice_of(decision)], allowed, context)
+        Asked.of([learners.choice_of(decision)], allowed, context)
         if isinstance(decision, Decision)
         else RefusedError("invalid", str(decision))
         for decision, context in zip(decisions, contexts, strict=True)
@@ -167,7 +168,7 @@ def _perform(lived: Lived, operation: Operation) -> Done:
             case Ask(available=available, context=context, count=count):
                 allowed = availability(available, lived.policy.action_set)
                 choices = learners.ask(learner, allowed, context, count)
-                return Asked(choices, allowed, context)
+                return Asked.of(choices, allowed, context)
             case Tell(id=id, reward=reward):
                 learner.tell(id, reward)
                 return Rewarded(reward)

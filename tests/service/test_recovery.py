@@ -5,6 +5,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +257,9 @@ def test_learners_out_of_the_store_are_computed_together(
     monkeypatch.setattr(rounds, "ask_together", counted)
     keys = [f"k{seed}" for seed in range(5)]
 
+    def told(step: int, key: str) -> Tell:
+        return Tell(key, step, 0.5 * step, False)
+
     async def answers(groups: Groups, make: Callable[[str], Any]) -> list[Any]:
         done = await groups.run([Job([make(key)], single) for key in keys])
         assert {answer.status for _, answer in done} <= {200, 201}
@@ -266,7 +270,7 @@ def test_learners_out_of_the_store_are_computed_together(
         await answers(groups, lambda k: Create(k, POLICY, body, int(k[1:]), None, None))
         for step in range(1, 4):
             await answers(groups, lambda key: Ask(key, None, None, 1))
-            await answers(groups, lambda key, step=step: Tell(key, step, 0.5 * step, False))
+            await answers(groups, partial(told, step))
 
     async def older(store: Store) -> None:
         async with store.transaction() as transaction:

@@ -47,6 +47,9 @@ from sparsebandits.validation import (
 
 _SHORTEST = 1.0 / LARGEST_REWARD
 
+_FIRST = "_first_rule"
+"""Where a policy keeps the rule from which those of its learners are copied."""
+
 REMEMBERED = 50
 """How many told rewards are kept, to be corrected."""
 
@@ -179,6 +182,19 @@ class Policy(Described):
         """Make a learner at its first step. The same seed gives the same bits."""
         return Learner(self, seed)
 
+    def first_rule(self, generator: np.random.Generator) -> Rule:
+        """Return the rule of a new learner: a copy of the first one made, where that is cheaper."""
+        known: Rule | None = self.__dict__.get(_FIRST)
+        if known is not None:
+            return known.again(generator)
+        rule = self.rule([generator])
+        if rule.joins:
+            self.__dict__[_FIRST] = rule.again(generator)
+        return rule
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != _FIRST}
+
     def best_actions(self, theta: FloatArray, current: ActionSet) -> FloatArray:
         """Return the oracle's action on the current set for every row of theta, (n, dim)."""
         return self.sparse_oracle.actions(theta, current)
@@ -236,7 +252,7 @@ class Learner:
         self._rng = np.random.default_rng(number)
         dim = policy.action_set.dim
         try:
-            self._rule = policy.rule([self._rng])
+            self._rule = policy.first_rule(self._rng)
         except MemoryError:
             raise CompositionError(
                 f"{type(policy).__name__} keeps matrices of {dim} x {dim} numbers, which do not "

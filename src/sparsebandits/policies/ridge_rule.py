@@ -107,6 +107,12 @@ class RidgeRule(Rule):
             for lane, rule in enumerate(rules):
                 getattr(rule, name)[0] = array[lane]
 
+    def again(self, generator: np.random.Generator) -> Self:
+        """Return a rule with one lane that is as this one is, and draws from another generator."""
+        twin = self._joined([self])
+        twin._tape = None if self._tape is None else self._tape.of([generator])
+        return twin
+
     def play_together(
         self, rules: Sequence[Self], current: ActionSet, contexts: Sequence[FloatArray | None]
     ) -> list[Played]:

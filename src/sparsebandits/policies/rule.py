@@ -69,8 +69,11 @@ class Tape:
     def joined(cls, tapes: "Sequence[Tape]") -> "Tape":
         """Return one tape with the lanes of several, which must not have drawn ahead."""
         assert all(tape._block == 1 for tape in tapes)
-        generators = [generator for tape in tapes for generator in tape._generators]
-        return cls(generators, tapes[0]._rows.shape[2], 1, tapes[0]._draw)
+        return tapes[0].of([generator for tape in tapes for generator in tape._generators])
+
+    def of(self, generators: Sequence[np.random.Generator]) -> "Tape":
+        """Return a tape of the same numbers from other generators, without drawing ahead."""
+        return Tape(generators, self._rows.shape[2], 1, self._draw)
 
 
 class PerSet(Generic[Answer]):
@@ -82,9 +85,10 @@ class PerSet(Generic[Answer]):
 
     def __call__(self, current: ActionSet) -> Answer:
         """Return the answer for the current set."""
-        if self._kept is None or self._kept[0] is not current:
-            self._kept = (current, self._find(current))
-        return self._kept[1]
+        kept = self._kept  # rules share this, perhaps between threads
+        if kept is None or kept[0] is not current:
+            kept = self._kept = (current, self._find(current))
+        return kept[1]
 
 
 class Rule(ABC):
@@ -212,7 +216,11 @@ class Rule(ABC):
         pull, ages = np.array([played.pull]), np.array([float(age)])
         self.learn(action, np.array([reward]), pull, None, context, ages)
 
-    # Several learners of one policy, each of which is the only lane of its rule.
+    # Several learners of one policy, each of which is the only lane of its rule: where it `joins`.
+
+    def again(self, generator: np.random.Generator) -> Self:
+        """Return a rule with one lane that is as this one is, and draws from another generator."""
+        raise NotImplementedError
 
     def play_together(
         self, rules: Sequence[Self], current: ActionSet, contexts: Sequence[FloatArray | None]

@@ -57,7 +57,9 @@ def test_two_servers_on_one_learner(farm: Farm, store_url: str) -> None:
     assert events > 50
 
 
-def test_three_servers_on_one_learner_of_which_one_is_killed(farm: Farm, postgres: Postgres) -> None:
+def test_three_servers_on_one_learner_of_which_one_is_killed(
+    farm: Farm, postgres: Postgres
+) -> None:
     events = hammer(
         farm, postgres.new_store(), servers=3, learners=1, clients=6, answers=150, kill=True
     )

@@ -65,8 +65,14 @@ class Resident:
         """About how many bytes it takes."""
         return int(_BYTES_PER_CELL * self.lived.policy.action_set.dim**2)
 
+    @property
+    def unsaved(self) -> int:
+        """How many events would have to be replayed if it were let go of now."""
+        return self.row.head - self.saved_at
+
     def snapshot(self) -> Snapshot:
         """Return the learner as it is now."""
+        self.saved_at = self.row.head
         saved = Saved(learners.to_bytes(self.lived.learner), self.lived.open)
         return Snapshot.of(self.row.id, self.row.head, msgspec.msgpack.encode(saved))
 
@@ -109,15 +115,23 @@ class Residents:
         if gone is not None:
             self._bytes -= gone.size
 
-    def shrink(self, used: set[str]) -> None:
-        """Let go of the learners that were not used for longest, until the limits hold."""
+    def leaving(self, used: set[str]) -> list[Resident]:
+        """Return the learners that were not used for longest, of which the limits leave no room."""
         for key in used & self._kept.keys():
             self._kept.move_to_end(key)
-        while len(self._kept) > self._most or (
-            self._bytes > self._most_bytes and len(self._kept) > 1
-        ):
-            _, gone = self._kept.popitem(last=False)
-            self._bytes -= gone.size
+        count, size = len(self._kept), self._bytes
+        gone = []
+        for resident in self._kept.values():
+            if count <= self._most and (size <= self._most_bytes or count == 1):
+                break
+            gone.append(resident)
+            count, size = count - 1, size - resident.size
+        return gone
+
+    def shrink(self, used: set[str]) -> None:
+        """Let go of them."""
+        for resident in self.leaving(used):
+            self.evict(resident.row.key)
 
     async def load(self, store: Reads, row: LearnerRow) -> tuple[Resident, bool]:
         """Return a learner from snapshot and log, and whether the snapshot was of use.

@@ -191,7 +191,7 @@ class _Watched:
         finally:
             seconds = time.perf_counter() - started
             call = scope.get("call", "other")
-            self._metrics.requests.labels(call, str(status)).observe(seconds)
+            self._metrics.request(call, status, seconds)
             if self._log_requests:
                 _write_line(scope, call, status, seconds)
 

@@ -109,19 +109,21 @@ def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Done]:
     The learners are all different: those of one policy that are asked alike, or told, are computed
     together, as lanes of one rule.
     """
+    if len(work) == 1:
+        return [_perform(*work[0])]
     found: list[Done | None] = [None] * len(work)
     asks: dict[tuple[int, str], list[tuple[int, Offer]]] = defaultdict(list)
     tells: dict[int, list[int]] = defaultdict(list)
     for place, (lived, operation) in enumerate(work):
         match operation:
-            case Ask(available=available, count=1) if len(work) > 1:
+            case Ask(available=available, count=1):
                 try:
                     allowed = availability(available, lived.policy.action_set)
                 except SparseBanditsError as error:
                     found[place] = RefusedError("invalid", str(error))
                     continue
                 asks[id(lived.policy), repr(allowed)].append((place, allowed))
-            case Tell() if len(work) > 1:
+            case Tell():
                 tells[id(lived.policy)].append(place)
             case _:
                 found[place] = _perform(lived, operation)

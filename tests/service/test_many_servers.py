@@ -8,7 +8,9 @@ import sqlite3
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,12 +149,6 @@ def test_the_database_is_restarted_under_load(farm: Farm, postgres: Postgres) ->
 # ---------------------------------------------------------------------- disks
 
 
-def limit_files(server: Server, most: int) -> None:
-    """Let files of a running server grow no further, as on a full disk."""
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (most if most >= 0 else hard, hard))
-
-
 def wait_for_refusal(crowd: Crowd) -> None:
     deadline = time.monotonic() + 30
     while 503 not in crowd.statuses:
@@ -160,45 +156,73 @@ def wait_for_refusal(crowd: Crowd) -> None:
         time.sleep(0.01)
 
 
-def test_a_full_disk_loses_nothing(farm: Farm, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    token = new_token(url)
-    server = farm.serve(url, snapshot_every=16)
-    with server.client(token) as client:
-        create(client, "k", SMALL, seed=4)
-    with Crowd(lambda: [server.url], token, ["k"], 3) as crowd:
-        crowd.wait_for(20)
-        limit_files(server, 4096)
-        wait_for_refusal(crowd)
-        limit_files(server, -1)
-        crowd.wait_for(20)
-    assert crowd.failures == []
-    assert crowd.statuses == {200, 503}
-    with server.client(token) as client:
-        assert check_against_library(client, "k", crowd.known["k"], SMALL, 4) > 20
+@contextlib.contextmanager
+def full_file(server: Server, postgres: None) -> Iterator[None]:
+    """Let files of a running server grow no further, as on a full disk."""
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (4096, hard))
+    yield
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (hard, hard))
 
 
-def test_a_file_that_turns_read_only_loses_nothing(farm: Farm, tmp_path: Path) -> None:
+@contextlib.contextmanager
+def read_only_file(server: Server, postgres: None) -> Iterator[None]:
+    """Whoever has a file open can write to it whatever its mode is; not if it is immutable."""
+    path = server.store.removeprefix("sqlite:///")
+    files = [path, f"{path}-wal"]
+    if subprocess.run(["chattr", "+i", *files], check=False).returncode:
+        pytest.skip("only root, on a disk that has it, can make a file immutable")
+    try:
+        yield
+    finally:
+        subprocess.run(["chattr", "-i", *files], check=True)
+
+
+@contextlib.contextmanager
+def full_database(server: Server, postgres: Postgres) -> Iterator[None]:
+    """Let PostgreSQL refuse every event as it does when its disk is full."""
+    schema = server.store.rpartition("search_path=")[2]
+    postgres.server.psql(
+        f"CREATE FUNCTION {schema}.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$; "
+        f"CREATE TRIGGER full_disk BEFORE INSERT ON {schema}.events "
+        f"EXECUTE FUNCTION {schema}.full_disk();"
+    )
+    yield
+    postgres.server.psql(f"DROP TRIGGER full_disk ON {schema}.events;")
+
+
+@contextlib.contextmanager
+def read_only_database(server: Server, postgres: Postgres) -> Iterator[None]:
+    """Let every transaction be read-only, as on a database that has become a replica."""
+    postgres.server.psql("ALTER SYSTEM SET default_transaction_read_only = on;")
+    postgres.server.psql("SELECT pg_reload_conf();")
+    try:
+        yield
+    finally:
+        postgres.server.psql("ALTER SYSTEM RESET default_transaction_read_only;")
+        postgres.server.psql("SELECT pg_reload_conf();")
+
+
+@pytest.mark.parametrize("harm", [full_file, read_only_file, full_database, read_only_database])
+def test_a_store_that_cannot_be_written_loses_nothing(
+    farm: Farm, tmp_path: Path, harm: Any, request: pytest.FixtureRequest
+) -> None:
     """A clear 503 with Retry-After, reads go on, and all is normal when it can be written again."""
-    url = f"sqlite:///{tmp_path / 'store.db'}"
+    is_file = harm in (full_file, read_only_file)
+    postgres = None if is_file else request.getfixturevalue("postgres")
+    url = f"sqlite:///{tmp_path / 'store.db'}" if postgres is None else postgres.new_store()
     token = new_token(url)
     server = farm.serve(url, snapshot_every=16)
     with server.client(token) as client:
         create(client, "k", SMALL, seed=4)
     with Crowd(lambda: [server.url], token, ["k"], 3) as crowd:
         crowd.wait_for(20)
-        files = [str(tmp_path / name) for name in ("store.db", "store.db-wal")]
-        # Whoever has a file open can write to it whatever its mode is; not if it is immutable.
-        if subprocess.run(["chattr", "+i", *files], check=False).returncode:
-            pytest.skip("only root, on a disk that has it, can make a file immutable")
-        try:
+        with harm(server, postgres), server.client(token) as client:
             wait_for_refusal(crowd)
-            with server.client(token) as client:
-                answer = client.post("/v1/learners/k/ask", json={})
-                assert (answer.status_code, kind_of(answer)) == (503, "unavailable")
-                assert client.get("/v1/learners/k/history").status_code == 200
-        finally:
-            subprocess.run(["chattr", "-i", *files], check=True)
+            answer = client.post("/v1/learners/k/ask", json={})
+            assert (answer.status_code, kind_of(answer)) == (503, "unavailable")
+            assert client.get("/v1/learners/k/history").status_code == 200
         crowd.wait_for(20)
     assert crowd.failures == []
     assert crowd.statuses == {200, 503}

@@ -93,6 +93,12 @@ class Server:
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
+    @property
+    def cpu(self) -> float:
+        """The seconds that it has computed: a busy machine changes them little."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 @contextlib.contextmanager
 def running(code: str, *arguments: str, token: str = "") -> Iterator[Server]:
@@ -135,9 +141,10 @@ async def new_token(url: str) -> str:
 
 def load(server: Server, *options: object) -> dict[str, float]:
     command = [sys.executable, HERE / "service_load.py", server.port, server.token or "x", *options]
+    before = server.cpu
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
     answer: dict[str, float] = json.loads(done.stdout)
-    return answer
+    return {**answer, "cpu": (server.cpu - before) / answer["done"]}
 
 
 def create(
@@ -145,6 +152,11 @@ def create(
 ) -> dict[str, float]:
     options = ["--first", first, "--learners", learners, "--policy", json.dumps(POLICY)]
     return load(server, *options, *(["--asks"] if asks else []))
+
+
+def ask_each(server: Server, learners: int, first: int = 0) -> dict[str, float]:
+    """Ask learners that exist, each once."""
+    return load(server, "--first", first, "--learners", learners, "--asks")
 
 
 def side_by_side(
@@ -185,35 +197,45 @@ def rates() -> list[Ratio]:
             }
         )
     one, constant_rate = found["one"], found["constant"]["rate"]
+    cpu = {name: figures["cpu"] for name, figures in found.items()}
     slow = Ratio("p99 of a request / the median", one["p99"], one["median"], 10, at_least=False)
-    shown = f"{one['rate']:.0f} pairs/s"
+    shown = f"{one['rate']:.0f} pairs/s; by the server's CPU {cpu['constant'] / cpu['one']:.2f}x"
+    lanes = f"by the server's CPU {cpu['one'] / cpu['thousand']:.2f}x"
     return [
         faster("ask + reward, 64 clients / a constant", one["rate"], constant_rate, 0.5, shown),
         slow,
-        faster("1,000 learners / 1", found["thousand"]["rate"], one["rate"], 1.5),
+        faster("1,000 learners / 1", found["thousand"]["rate"], one["rate"], 1.5, lanes),
         faster("durable / not durable", one["rate"], found["fragile"]["rate"], 0.7),
     ]
 
 
 def sizes(many: int) -> list[Ratio]:
-    resident = 1000
+    """Compare 1,000 learners, all in memory, with many of which few are, in turns."""
+    resident, few, slices = 1000, [], []
+    starts: dict[str, list[float]] = {"empty": [], "many": []}
     with tempfile.TemporaryDirectory() as folder:
-        with serving(folder, "empty") as server:
-            empty_start, base = server.start, server.megabytes
-        with serving(folder, "few", resident=resident) as server:
-            few = create(server, 1000, asks=True)["mean"]
         with serving(folder, "many", resident=resident) as server:
+            base = server.megabytes
             for first in range(0, many, 10_000):
-                last = create(server, min(10_000, many - first), first, asks=True)["mean"]
+                create(server, min(10_000, many - first), first)
+            kept_back = many - 1000 * ROUNDS
+            ask_each(server, kept_back)
+            for turn in range(ROUNDS):
+                with serving(folder, f"few-{turn}", resident=resident) as small:
+                    few.append(create(small, 1000, asks=True)["mean"])
+                slices.append(ask_each(server, 1000, kept_back + 1000 * turn)["mean"])
             used = server.megabytes
-        with serving(folder, "many") as server:
-            full_start = server.start
+        for _ in range(ROUNDS):
+            for name, found in starts.items():
+                with serving(folder, name, resident=resident) as server:
+                    found.append(server.start)
     note = f"{used:.0f} MB with {resident} resident, {base:.0f} MB with none"
+    among, start = (statistics.median(each) for each in (slices, starts["many"]))
     return [
-        Ratio(f"an ask among {many:,} learners / among 1,000", last, few, 2, at_least=False,
-              note=note),
-        Ratio(f"start with {many:,} learners / with none", full_start, empty_start, 5,
-              at_least=False),
+        Ratio(f"an ask among {many:,} learners / among 1,000", among, statistics.median(few), 2,
+              at_least=False, note=note),
+        Ratio(f"start with {many:,} learners / with none", start,
+              statistics.median(starts["empty"]), 5, at_least=False),
     ]  # fmt: skip
 
 
@@ -241,15 +263,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--optuna", metavar="PYTHON", help="an interpreter with optuna and grpcio")
     parser.add_argument("--learners", type=int, default=100_000)
+    parser.add_argument("--only", choices=["rates", "optuna", "sizes"], help="one part of it")
     options = parser.parse_args()
-    lines = [rates, lambda: sizes(options.learners)]
-    if options.optuna:
-        lines.insert(1, lambda: beside_optuna(options.optuna))
-    for measure in lines:
+    parts: dict[str, Callable[[], list[Ratio]]] = {
+        "rates": rates,
+        "optuna": lambda: beside_optuna(options.optuna),
+        "sizes": lambda: sizes(options.learners),
+    }
+    for name, measure in parts.items():
+        if options.only not in (None, name):
+            continue
+        if name == "optuna" and not options.optuna:
+            print("---- Optuna was not asked: name an interpreter that has it by --optuna")
+            continue
         for line in measure():
             print(line, flush=True)
-    if not options.optuna:
-        print("---- Optuna was not asked: name an interpreter that has it by --optuna")
+        print(f"     (load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)", flush=True)
 
 
 if __name__ == "__main__":

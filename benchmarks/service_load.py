@@ -50,9 +50,10 @@ async def play(connection: Connection, keys: range, until: float, draw: random.R
 
 
 async def populate(connection: Connection, keys: range, policy: Any, asks: bool) -> int:
-    """Create learners, and ask each once; only the asks are timed."""
-    for key in keys:
-        await connection.send("PUT", f"/v1/learners/k{key}", {"policy": policy, "seed": key})
+    """Create learners, unless they exist, and ask each once; only the asks are timed."""
+    if policy is not None:
+        for key in keys:
+            await connection.send("PUT", f"/v1/learners/k{key}", {"policy": policy, "seed": key})
     connection.seconds.clear()
     if asks:
         for key in keys:
@@ -65,7 +66,7 @@ async def run(options: argparse.Namespace) -> dict[str, float]:
     for connection in connections:
         await connection.open()
     started = time.perf_counter()
-    if options.policy is None:
+    if options.policy is None and not options.asks:
         until = started + options.seconds
         work = [
             play(connection, range(options.first, options.first + options.learners), until,
@@ -73,7 +74,8 @@ async def run(options: argparse.Namespace) -> dict[str, float]:
             for place, connection in enumerate(connections)
         ]  # fmt: skip
     else:
-        policy, last = json.loads(options.policy), options.first + options.learners
+        policy = None if options.policy is None else json.loads(options.policy)
+        last = options.first + options.learners
         work = [
             populate(connection, range(options.first + place, last, options.clients), policy,
                      options.asks)
@@ -85,6 +87,7 @@ async def run(options: argparse.Namespace) -> dict[str, float]:
     for connection in connections:
         connection.close()
     return {
+        "done": done,
         "rate": done / elapsed,
         "median": seconds[len(seconds) // 2],
         "p99": seconds[int(len(seconds) * 0.99)],

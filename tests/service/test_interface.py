@@ -269,6 +269,46 @@ def test_the_oracle_alone(client: httpx.Client) -> None:
     without = client.post("/v1/solve", json={**problem, "sparsity": 1, "available": [0, 2]})
     assert without.json()["support"] == [2]
     assert kind_of(client.post("/v1/solve", json={**problem, "sparsity": 9})) == "invalid"
+    rules = {"at_most": 2, "never_together": [[1, 2]]}
+    ball = {"action_set": {"kind": "lp-ball", "dim": 3, "p": 2.0}, "theta": [1, -3, 2]}
+    ruled = client.post("/v1/solve", json={**ball, "sparsity": rules, "available": None}).json()
+    assert (ruled["support"], ruled["is_exact"]) == ([0, 1], True)
+    kept = {"all_but": [1]}
+    assert client.post("/v1/solve", json={**ball, "sparsity": 2, "available": kept}).json()[
+        "support"
+    ] == [0, 2]
+    wrong = {**ball, "sparsity": {"at_most": 2, "always": [7]}}
+    assert kind_of(client.post("/v1/solve", json=wrong)) == "invalid"
+
+
+def test_all_but_some_may_be_used(client: httpx.Client) -> None:
+    """As in the library, in the log, and after the log is read again."""
+    create(client)
+    mine = POLICY.start(0)
+    for step in range(6):
+        [decision] = ask(client, available={"all_but": [1, 3]})
+        theirs = mine.ask(sb.AllBut([1, 3]))
+        assert {"1", "3"}.isdisjoint(decision["action"])
+        assert list(decision["action"].values()) == theirs.values.tolist()
+        tell(client, decision["id"], step)
+        mine.tell(theirs, step)
+    assert exported(client) == mine.to_dict()
+    logged = client.get("/v1/learners/a/history").json()["events"][0]
+    assert logged["available"] == {"all_but": [1, 3]}
+    refused = client.post("/v1/learners/a/ask", json={"available": {"all_but": [9]}})
+    assert kind_of(refused) == "invalid"
+
+
+def test_answers_without_a_proof_are_counted_of_asks_too(client: httpx.Client) -> None:
+    matrix = np.eye(4) + 0.3
+    policy = sb.SparseThompson(action_set=sb.Ellipsoid(matrix), sparsity=2, oracle="greedy")
+    create(client, "greedy", policy)
+    create(client, "sorted")
+    name = "sparsebandits_unproven_oracle_answers_total"
+    ask(client, "sorted")
+    assert f"{name} 0.0" in client.get("/metrics").text
+    ask(client, "greedy")
+    assert f"{name} 0.0" not in client.get("/metrics").text
 
 
 def test_what_the_platform_asks_needs_no_token(client: httpx.Client) -> None:

@@ -1,5 +1,6 @@
 """Ridge least squares of many learners at once, in a form that cannot lose definiteness."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ FIRST_LAMBDA = float(LAMBDAS[13])
 
 VOID = 1e-6
 """Fewer rewards than this are none: the variance of a free coordinate would be above a million."""
+
+_ALL = ("prior", "gram", "response", "counts", "squares", "anchor", "theta_hat", "root")
+"""Every array of a regression."""
 
 _ROUNDING = 1e-9
 """Fewer degrees of freedom than this are the rounding of a sum of d terms."""
@@ -316,6 +320,22 @@ class RidgeLanes:
         errors -= 2 * np.einsum("nd,nd,nd->n", moved, old, before)
         least = factor * errors + np.einsum("nd,nd,nd->n", after, prior, after)
         self.squares[lanes] = np.maximum(least, 0.0)
+
+    @classmethod
+    def joined(cls, models: "Sequence[RidgeLanes]") -> "RidgeLanes":
+        """Return one regression with the lanes of several that have the same columns."""
+        twin = object.__new__(cls)
+        twin.has_free = models[0].has_free
+        for name in _ALL:
+            setattr(twin, name, np.concatenate([getattr(model, name) for model in models]))
+        return twin
+
+    def give_back(self, models: "Sequence[RidgeLanes]") -> None:
+        """Let each of the regressions with one lane that were joined be as its lane is now."""
+        for name in _ALL:
+            array = getattr(self, name)
+            for lane, model in enumerate(models):
+                getattr(model, name)[0] = array[lane]
 
     def copy(self, lanes: Any = slice(None)) -> "RidgeLanes":
         """Return some lanes, to be told what these are not."""

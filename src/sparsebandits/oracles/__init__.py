@@ -15,6 +15,7 @@ from sparsebandits.oracles.submodularity import (
     submodularity_ratio,
 )
 from sparsebandits.oracles.supports import Limit, Supports, as_limit
+from sparsebandits.oracles.unproven import unproven_answers
 
 __all__ = [
     "ORACLES",
@@ -33,4 +34,5 @@ __all__ = [
     "sparse_argmax",
     "sparse_argmax_batch",
     "submodularity_ratio",
+    "unproven_answers",
 ]

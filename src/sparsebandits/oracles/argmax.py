@@ -14,6 +14,7 @@ from sparsebandits.oracles.solution import BatchSolution, Solution, ascending, j
 from sparsebandits.oracles.supports import Limit, Supports, as_limit
 from sparsebandits.oracles.swap import solve_swap
 from sparsebandits.oracles.top_h import solve_top_h, top_h_supports
+from sparsebandits.oracles.unproven import note_proofs
 from sparsebandits.validation import (
     FloatArray,
     IntArray,
@@ -145,7 +146,9 @@ def best_actions(
     parts = [
         _dispatch(action_set, block, sparsity, oracle, None, False) for block in _blocks(theta)
     ]
-    return join(parts).actions
+    found = join(parts)
+    note_proofs(found.is_exact)
+    return found.actions
 
 
 def _blocks(rows: FloatArray) -> list[FloatArray]:

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import struct
 import threading
 import zlib
 from abc import abstractmethod
@@ -16,10 +17,18 @@ from sparsebandits.action_sets import ActionSet, AllBut
 from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.oracles import SparseOracle, Supports, as_limit
+from sparsebandits.policies import binary
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.rule import Rule
-from sparsebandits.policies.saved_state import read_body, read_decisions, read_told, sealed
+from sparsebandits.policies.saved_state import (
+    check_version,
+    read_body,
+    read_decisions,
+    read_played,
+    read_told,
+    sealed,
+)
 from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import (
     LARGEST_REWARD,
@@ -37,6 +46,9 @@ from sparsebandits.validation import (
 )
 
 _SHORTEST = 1.0 / LARGEST_REWARD
+
+_FIRST = "_first_rule"
+"""Where a policy keeps the rule from which those of its learners are copied."""
 
 REMEMBERED = 50
 """How many told rewards are kept, to be corrected."""
@@ -170,6 +182,19 @@ class Policy(Described):
         """Make a learner at its first step. The same seed gives the same bits."""
         return Learner(self, seed)
 
+    def first_rule(self, generator: np.random.Generator) -> Rule:
+        """Return the rule of a new learner: a copy of the first one made, where that is cheaper."""
+        known: Rule | None = self.__dict__.get(_FIRST)
+        if known is not None:
+            return known.again(generator)
+        rule = self.rule([generator])
+        if rule.joins:
+            self.__dict__[_FIRST] = rule.again(generator)
+        return rule
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != _FIRST}
+
     def best_actions(self, theta: FloatArray, current: ActionSet) -> FloatArray:
         """Return the oracle's action on the current set for every row of theta, (n, dim)."""
         return self.sparse_oracle.actions(theta, current)
@@ -227,7 +252,7 @@ class Learner:
         self._rng = np.random.default_rng(number)
         dim = policy.action_set.dim
         try:
-            self._rule = policy.rule([self._rng])
+            self._rule = policy.first_rule(self._rng)
         except MemoryError:
             raise CompositionError(
                 f"{type(policy).__name__} keeps matrices of {dim} x {dim} numbers, which do not "
@@ -398,10 +423,16 @@ class Learner:
         return as_reward(value)
 
     def _take(self, number: int, reward: float) -> None:
-        played = self._open[number]
-        self._rule.take(played, reward, self._next_id - 1 - number)
-        del self._open[number]
-        self._told[number] = (played, reward)
+        self._rule.take(self._open[number], reward, self._age(number))
+        self._close(number, reward)
+
+    def _age(self, number: int) -> int:
+        """Return how many decisions were made after this one."""
+        return self._next_id - 1 - number
+
+    def _close(self, number: int, reward: float) -> None:
+        """Remember a reward that was taken in."""
+        self._told[number] = (self._open.pop(number), reward)
         if len(self._told) > REMEMBERED:
             del self._told[min(self._told)]
 
@@ -432,8 +463,33 @@ class Learner:
                 raise InvalidValueError(f"reward must be finite, got {value}.")
             played, old = self._told[number]
             new = as_reward(value)
-            self._rule.correct(played, old, new, self._next_id - 1 - number)
+            self._rule.correct(played, old, new, self._age(number))
             self._told[number] = (played, new)
+
+    def replace_action(
+        self, decision: Decision | int, indices: Sequence[int], values: Sequence[float]
+    ) -> None:
+        """Say that an open decision was played by another action: its reward will be that one's.
+
+        The learner counts the action that was played, given by its non-zeros, and has not chosen
+        it: where an action was altered on its way, or made on another machine that rounds
+        otherwise, what is learned is still what was played.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2).start(seed=0)
+        >>> decision = learner.ask()
+        >>> learner.replace_action(decision, [1], [0.5])
+        >>> learner.tell(decision, 0.7)
+        """
+        dim = self.policy.action_set.dim
+        with self._lock:
+            number = self._open_id(decision)
+            before = self._open[number]
+            context = None if before.context is None else before.context.tolist()
+            record = [list(indices), list(values), before.pull, context]
+            self._open[number] = read_played("open", record, dim)
 
     def forget(self, decision: Decision | int) -> None:
         """Close a decision whose reward will never come."""
@@ -449,6 +505,11 @@ class Learner:
         others ("stitched", "mixture", "pairwise", "support") it is not proved: their martingale
         takes one replication of the whole basis at a time, and logs do not come like that.
         """
+        if getattr(self.policy, "context", 0):
+            raise CompositionError(
+                f"{type(self.policy).__name__} with a context cannot learn from pairs that do not "
+                "say what was seen: ask with each context, and tell its reward."
+            )
         played = as_array("actions", actions, ndim=2)
         earned = as_array("rewards", rewards, ndim=1)
         dim = self.policy.action_set.dim
@@ -549,13 +610,17 @@ class Learner:
             }
         return sealed(self.policy.to_dict(), state)
 
-    def to_bytes(self) -> bytes:
-        """Return what `to_dict` does, compressed."""
-        return zlib.compress(json.dumps(self.to_dict()).encode(), level=1)
+    def to_bytes(self, *, with_policy: bool = True) -> bytes:
+        """Return what `to_dict` does as compact bytes; without the policy if that is kept apart."""
+        data = self.to_dict()
+        del data["digest"]  # the bytes have their own
+        if not with_policy:
+            del data["policy"]
+        return binary.encode(data)
 
     @staticmethod
-    def from_bytes(data: bytes) -> "Learner":
-        """Rebuild a learner from `to_bytes`.
+    def from_bytes(data: bytes, policy: Policy | None = None) -> "Learner":
+        """Rebuild a learner from `to_bytes`; with `policy` where it was kept apart.
 
         Examples
         --------
@@ -563,20 +628,34 @@ class Learner:
         >>> learner = sb.SparseThompson(action_set=sb.LpBall(5), sparsity=2).start(seed=0)
         >>> sb.Learner.from_bytes(learner.to_bytes())
         Learner('sparse-thompson', 0 decisions, 0 open)
+        >>> alone = learner.to_bytes(with_policy=False)
+        >>> sb.Learner.from_bytes(alone, learner.policy)
+        Learner('sparse-thompson', 0 decisions, 0 open)
         """
         try:
-            saved = json.loads(zlib.decompress(data))
-        except (TypeError, ValueError, zlib.error) as error:
+            if data[: len(binary.MAGIC)] != binary.MAGIC:  # as it was written before
+                return Learner.from_dict(json.loads(zlib.decompress(data)), policy)
+            saved = binary.decode(data)
+        except (TypeError, ValueError, zlib.error, struct.error) as error:
             raise InvalidValueError(f"These are not the bytes of a learner: {error}.") from None
-        return Learner.from_dict(saved)
+        check_version(saved)
+        if policy is None and "policy" not in saved:
+            raise InvalidValueError(
+                "These bytes hold a learner without its policy; give the policy as well."
+            )
+        chosen = Policy.from_dict(saved["policy"]) if policy is None else policy
+        return _restored(chosen, saved["state"])
 
     @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> "Learner":
-        """Rebuild a learner from `to_dict`; unknown, damaged or contradictory state is refused."""
-        policy, state = read_body(data)
-        learner = Policy.from_dict(policy).start(0)
-        learner._restore(state)
-        return learner
+    def from_dict(data: Mapping[str, Any], policy: Policy | None = None) -> "Learner":
+        """Rebuild a learner from `to_dict`; unknown, damaged or contradictory state is refused.
+
+        Learners that are given their `policy` share that object; it must be the one they had.
+        """
+        if policy is not None:
+            data = {**data, "policy": policy.to_dict()}  # of which the digest is, too
+        described, state = read_body(data)
+        return _restored(Policy.from_dict(described) if policy is None else policy, state)
 
     def _restore(self, state: Any) -> None:
         expected = {*self._rule.state(), "next_id", "open", "told_rewards", "generator"}
@@ -606,6 +685,12 @@ class Learner:
                     f"state.open and state.told_rewards must hold contexts of {size} numbers, got "
                     f"{describe(played.to_list()[-1])}."
                 )
+
+
+def _restored(policy: Policy, state: Any) -> Learner:
+    learner = policy.start(0)
+    learner._restore(state)
+    return learner
 
 
 def _plain(value: Any) -> Any:

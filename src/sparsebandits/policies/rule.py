@@ -7,7 +7,7 @@ one lane per trial; a lane has the same bits in both.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -65,6 +65,16 @@ class Tape:
         self._used[lanes] = places + 1
         return np.asarray(self._rows[lanes, places])
 
+    @classmethod
+    def joined(cls, tapes: "Sequence[Tape]") -> "Tape":
+        """Return one tape with the lanes of several, which must not have drawn ahead."""
+        assert all(tape._block == 1 for tape in tapes)
+        return tapes[0].of([generator for tape in tapes for generator in tape._generators])
+
+    def of(self, generators: Sequence[np.random.Generator]) -> "Tape":
+        """Return a tape of the same numbers from other generators, without drawing ahead."""
+        return Tape(generators, self._rows.shape[2], 1, self._draw)
+
 
 class PerSet(Generic[Answer]):
     """An answer about the set of a step, kept for as long as the same set is asked about."""
@@ -75,9 +85,10 @@ class PerSet(Generic[Answer]):
 
     def __call__(self, current: ActionSet) -> Answer:
         """Return the answer for the current set."""
-        if self._kept is None or self._kept[0] is not current:
-            self._kept = (current, self._find(current))
-        return self._kept[1]
+        kept = self._kept  # rules share this, perhaps between threads
+        if kept is None or kept[0] is not current:
+            kept = self._kept = (current, self._find(current))
+        return kept[1]
 
 
 class Rule(ABC):
@@ -103,6 +114,9 @@ class Rule(ABC):
 
     commits: bool = False
     """Whether a lane can commit to a support for good."""
+
+    joins: ClassVar[bool] = False
+    """Whether rules of one policy can be computed as lanes of one: `play_together`."""
 
     saved: ClassVar[tuple[str, ...]] = ()
     """The attributes that are arrays and change, the generators apart."""
@@ -201,6 +215,31 @@ class Rule(ABC):
         action = played.action(self.dim)[None]
         pull, ages = np.array([played.pull]), np.array([float(age)])
         self.learn(action, np.array([reward]), pull, None, context, ages)
+
+    # Several learners of one policy, each of which is the only lane of its rule: where it `joins`.
+
+    def again(self, generator: np.random.Generator) -> Self:
+        """Return a rule with one lane that is as this one is, and draws from another generator."""
+        raise NotImplementedError
+
+    def play_together(
+        self, rules: Sequence[Self], current: ActionSet, contexts: Sequence[FloatArray | None]
+    ) -> list[Played]:
+        """Return what `play` of each rule would, this one being the first of them.
+
+        If it raises, the rules are as they were; their generators may have moved.
+        """
+        raise NotImplementedError
+
+    def take_together(
+        self,
+        rules: Sequence[Self],
+        plays: Sequence[Played],
+        rewards: Sequence[float],
+        ages: Sequence[int],
+    ) -> None:
+        """Let each rule `take` its reward, this one being the first of them."""
+        raise NotImplementedError
 
     def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
         """Replace a reward of the only lane, told `age` choices after this one, by another."""

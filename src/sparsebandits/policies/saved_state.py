@@ -37,11 +37,7 @@ def read_body(data: Any) -> tuple[Any, Any]:
         raise InvalidValueError(
             f"A saved learner has the keys version, policy, state and digest, got {describe(data)}."
         )
-    if data["version"] != STATE_VERSION:
-        raise InvalidValueError(
-            f"The saved learner has version {describe(data['version'])}; this release reads "
-            f"version {STATE_VERSION}. Tell its rewards to a new learner by warm_start."
-        )
+    check_version(data)
     body = {key: data[key] for key in ("version", "policy", "state")}
     if data.get("digest") != _digest(body):
         raise InvalidValueError(
@@ -49,6 +45,15 @@ def read_body(data: Any) -> tuple[Any, Any]:
             "Load an earlier copy."
         )
     return data["policy"], data["state"]
+
+
+def check_version(data: Mapping[str, Any]) -> None:
+    """Refuse a learner that another release has saved in another way."""
+    if data["version"] != STATE_VERSION:
+        raise InvalidValueError(
+            f"The saved learner has version {describe(data['version'])}; this release reads "
+            f"version {STATE_VERSION}. Tell its rewards to a new learner by warm_start."
+        )
 
 
 def pack(array: Any) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class ThompsonRule(RidgeRule):
         at how many rewards both are learned anew, where they are.
     """
 
+    joins: ClassVar[bool] = True
+    _tape: Tape
     saved: ClassVar[tuple[str, ...]] = (
         "held",
         "left",
@@ -114,11 +116,12 @@ class ThompsonRule(RidgeRule):
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the held action of each lane, decided anew where it is not held any more."""
         is_own = self._is_own(current)
-        # Every lane was last served on one and the same set.
-        is_same = is_own and (
-            current is self._served or bool((self.offered[0] == current.available).all())
-        )
-        due = np.flatnonzero(self.left == 0) if is_same else self.everyone
+        is_same, due = is_own and current is self._served, self.everyone
+        if is_same:
+            due = np.flatnonzero(self.left == 0)
+        elif is_own:
+            same = (self.offered == current.available).all(axis=1)
+            due, is_same = np.flatnonzero((self.left == 0) | ~same), bool(same.all())
         held, left, awaited = self.held, self.left - 1, self.awaited + 1
         if self.design.context:
             check_contexts(self.contexts, (self.lanes, self.design.context))
@@ -150,10 +153,57 @@ class ThompsonRule(RidgeRule):
         self._played = played if actions is self.held else None
         return played
 
+    def play_together(
+        self, rules: Sequence[Self], current: ActionSet, contexts: Sequence[FloatArray | None]
+    ) -> list[Played]:
+        """Return what `play` of each rule would; the very same while it is held."""
+        before = np.concatenate([rule.held for rule in rules])
+        plays = super().play_together(rules, current, contexts)
+        same = np.zeros(len(rules), dtype=np.bool_)
+        if not self.design.context:
+            same = (np.concatenate([rule.held for rule in rules]) == before).all(axis=1)
+        for lane, (rule, played) in enumerate(zip(rules, plays, strict=True)):
+            rule._served = current
+            if played.pull != EXPLOIT:  # it is played in the place of the held action
+                rule._played = None
+            elif same[lane] and rule._played is not None:
+                plays[lane] = rule._played
+            else:
+                rule._played = played
+        return plays
+
+    def _joined(self, rules: Sequence[Self]) -> Self:
+        joined = super()._joined(rules)
+        if any(rule._served is not self._served for rule in rules):
+            joined._served = None
+        return joined
+
+    def _is_plainly_own(self, played: Played) -> bool:
+        """Whether a reward of this is one of the held action's, and counts as it is."""
+        plain = self.design.centre is None and self.recipe.half_life is None
+        is_held = played is self._played and played.context is None
+        return plain and is_held and bool(self.awaited[0])
+
+    def take_together(
+        self,
+        rules: Sequence[Self],
+        plays: Sequence[Played],
+        rewards: Sequence[float],
+        ages: Sequence[int],
+    ) -> None:
+        """Let each rule `take` its reward; what is only set aside is so by each for itself."""
+        rest = []
+        for rule, played, reward, age in zip(rules, plays, rewards, ages, strict=True):
+            if rule._is_plainly_own(played):
+                rule.take(played, reward, age)
+            else:
+                rest.append((rule, played, reward, age))
+        if rest:
+            super().take_together(*zip(*rest, strict=True))
+
     def take(self, played: Played, reward: float, age: int = 0) -> None:
         """Take in the reward of a choice of the only lane."""
-        plain = self.design.centre is None and self.recipe.half_life is None
-        if not (plain and played is self._played and played.context is None and self.awaited[0]):
+        if not self._is_plainly_own(played):
             super().take(played, reward, age)
             return
         # What `_learn` does with the reward of the held action, without arrays of one number.

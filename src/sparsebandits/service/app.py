@@ -24,6 +24,7 @@ from sparsebandits.service.engine import Engine
 from sparsebandits.service.metrics import CONTENT_TYPE_LATEST, Metrics
 from sparsebandits.service.openapi import describe_api
 from sparsebandits.service.settings import Settings
+from sparsebandits.service.shortcut import Shortcut
 from sparsebandits.version import __version__
 
 _LOGGER = logging.getLogger("sparsebandits.service")
@@ -51,11 +52,12 @@ def build_app(settings: Settings, *, log_requests: bool = True) -> ASGIApp:
     app = _Described(
         title="sparsebandits", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    for call in CALLS:
-        app.add_route(call.path, _endpoint(app, call), methods=[call.method])
+    endpoints = [(call.method, call.path, _endpoint(app, call)) for call in CALLS]
+    for method, path, endpoint in endpoints:
+        app.add_route(path, endpoint, methods=[method])
     _add_platform(app, metrics)
     app.add_exception_handler(HTTPException, _no_such_call)
-    return _Watched(app, metrics, log_requests)
+    return _Watched(_Direct(app, Shortcut(endpoints)), metrics, log_requests)
 
 
 class _Described(FastAPI):
@@ -65,7 +67,29 @@ class _Described(FastAPI):
         return describe_api(CALLS)
 
 
-def _endpoint(app: FastAPI, call: Call) -> Callable[[Request], Awaitable[Response]]:
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class _Direct:
+    """Answers the calls of the table; everything else is left to the application."""
+
+    def __init__(self, app: ASGIApp, calls: Shortcut[Endpoint]) -> None:
+        self._app = app
+        self._calls = calls
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = None
+        if scope["type"] == "http":
+            found = self._calls.find(scope["method"], scope["path"])
+        if found is None:
+            await self._app(scope, receive, send)
+            return
+        endpoint, scope["path_params"] = found
+        response = await endpoint(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+
+def _endpoint(app: FastAPI, call: Call) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         request.scope["call"] = call.name
         service: Service = app.state.service
@@ -167,7 +191,7 @@ class _Watched:
         finally:
             seconds = time.perf_counter() - started
             call = scope.get("call", "other")
-            self._metrics.requests.labels(call, str(status)).observe(seconds)
+            self._metrics.request(call, status, seconds)
             if self._log_requests:
                 _write_line(scope, call, status, seconds)
 

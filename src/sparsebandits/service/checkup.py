@@ -56,6 +56,7 @@ async def _check(store: Store, row: LearnerRow) -> list[str]:
             raise DamagedStoreError("its snapshot is newer than its log; restore a backup.")
         then = log.replay(policy, row.seed, events[: snapshot.sequence])
         saved = msgspec.msgpack.decode(snapshot.body, type=Saved)
-        if saved.open != then.open or saved.state != learners.to_bytes(then.learner):
+        kept = learners.from_bytes(policy, saved.state)
+        if saved.open != then.open or kept.to_dict() != then.learner.to_dict():
             found.append("its snapshot is not what its log says.")
     return found

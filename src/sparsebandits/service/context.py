@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from sparsebandits.service.answers import RefusedError
 from sparsebandits.service.auth import Caller
@@ -25,12 +26,17 @@ async def read_body(request: Request, limit: int) -> bytes:
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and int(announced) > limit:
         raise _too_large(limit)
-    parts, length = [], 0
-    async for part in request.stream():
+    parts, length, is_more = [], 0, True
+    while is_more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part = message.get("body", b"")
         length += len(part)
         if length > limit:
             raise _too_large(limit)
         parts.append(part)
+        is_more = message.get("more_body", False)
     return b"".join(parts)
 
 

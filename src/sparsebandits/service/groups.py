@@ -30,6 +30,10 @@ _TRIES = 20
 """How often a group that loses its race is carried out again."""
 
 
+_WORTH_SAVING = 16
+"""Events that take longer to replay than a snapshot takes to be written and read."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestKey:
     """An idempotency key, where it was used, and a fingerprint of the body."""
@@ -136,11 +140,10 @@ class Groups:
             if resident.pending and key not in unit.gone
         ]
         events = [event for resident in changed for event in resident.pending]
-        snapshots = []
-        for resident in changed:
-            if resident.row.head - resident.saved_at >= self._snapshot_every:
-                snapshots.append(resident.snapshot())
-                resident.saved_at = resident.row.head
+        snapshots = [each.snapshot() for each in changed if each.unsaved >= self._snapshot_every]
+        # Who has to leave is loaded again when it is asked: from a snapshot, if the log is longer.
+        leaving = self._residents.leaving(set(unit.touched))
+        snapshots += [each.snapshot() for each in leaving if each.unsaved >= _WORTH_SAVING]
         if events:
             await unit.transaction.append(events)
         if changed:

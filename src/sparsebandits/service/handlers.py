@@ -1,5 +1,6 @@
 """What each operation does that is not the learner's own: rows, closed decisions, corrections."""
 
+import asyncio
 from itertools import takewhile
 
 from sparsebandits.service import journal, learners, log
@@ -106,10 +107,10 @@ async def _import(unit: UnitOfWork, new: Import, resident: Resident | None) -> O
     await _create(unit, Create(new.key, new.learner.policy, new.body, 0, None, None), None)
     made = unit.touched[new.key]
     given, still_open = learners.decisions_given(new.learner), list(new.learner.open_decisions)
-    made.lived.learner = new.learner
+    content = Imported(learners.to_bytes(new.learner), given, still_open)
+    made.lived.learner = learners.from_bytes(made.lived.policy, content.state)
     made.lived.open = dict.fromkeys(still_open, unit.now)
     made.row.decisions = given
-    content = Imported(learners.to_bytes(new.learner), given, still_open)
     journal.record(unit, made, log.IMPORT, None, content)
     return Outcome(201, learner_view(made.lived, made.row))
 
@@ -171,9 +172,9 @@ async def _tell_closed(unit: UnitOfWork, told: Tell, resident: Resident) -> Outc
     else:
         journal.record(unit, resident, log.REBUILD, told.id, content)
         committed = await unit.transaction.events(resident.row.id)
-        resident.lived = log.rebuild(
-            resident.lived.policy, resident.row.seed, [*committed, *resident.pending]
-        )
+        events = [*committed, *resident.pending]
+        policy, seed = resident.lived.policy, resident.row.seed
+        resident.lived = await asyncio.to_thread(log.rebuild, policy, seed, events)
         resident.saved_at = -(2**62)  # a snapshot now: later loads must not look so far back
     return Outcome(
         200, {"id": told.id, "reward": told.reward, "state": "late" if is_late else "corrected"}

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.oracles import sparse_argmax
+from sparsebandits.oracles import Supports, sparse_argmax
 from sparsebandits.policies import Learner
 from sparsebandits.service import learners, log, schemas
 from sparsebandits.service.answers import Answer, RefusedError, ok
@@ -89,7 +89,7 @@ def _event_view(event: Event) -> dict[str, Any]:
         "at": as_text(event.at),
     }
     match log.read(event):
-        case log.Asked(choices=choices, available=available, context=context):
+        case log.Asked(choices=choices, available=available, context=context, all_but=left_out):
             assert event.decision is not None
             decisions = [
                 {
@@ -100,7 +100,8 @@ def _event_view(event: Event) -> dict[str, Any]:
                 }
                 for number, choice in enumerate(choices, start=event.decision)
             ]
-            view |= {"decisions": decisions, "available": available, "context": context}
+            offer = available if left_out is None else {"all_but": left_out}
+            view |= {"decisions": decisions, "available": offer, "context": context}
         case log.Rewarded(reward=reward):
             view |= {"id": event.decision, "reward": reward}
         case log.Observed(pairs=pairs):
@@ -117,6 +118,7 @@ async def solve(service: Service, context: Context) -> Answer:
     """Find the best action for a theta: the oracle alone."""
     body: schemas.SolveBody = context.body
     check_description(body.action_set, service.settings.max_dim)
+    check_description(body.sparsity, service.settings.max_dim)
     if len(body.theta) > service.settings.max_dim:
         raise RefusedError("invalid", f"theta has more than {service.settings.max_dim:,} entries.")
 
@@ -124,9 +126,9 @@ async def solve(service: Service, context: Context) -> Answer:
         whole = ActionSet.from_dict(body.action_set)
         allowed = schemas.availability(body.available, whole)
         current = whole if allowed is None else whole.restrict(allowed)
-        found = sparse_argmax(
-            current, body.theta, body.sparsity, body.method, time_limit=body.time_limit
-        )
+        limit = body.sparsity
+        rules = limit if isinstance(limit, int) else Supports.from_dict(limit)
+        found = sparse_argmax(current, body.theta, rules, body.method, time_limit=body.time_limit)
         if not found.is_exact:
             service.engine.metrics.unproven.inc()
         names = whole.names

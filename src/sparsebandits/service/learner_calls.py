@@ -1,6 +1,7 @@
 """Calls about learners as a whole: make, import, list, show, remove."""
 
 import asyncio
+from collections import OrderedDict
 from typing import Any
 
 import msgspec
@@ -23,12 +24,15 @@ from sparsebandits.store import LearnerRow
 from sparsebandits.validation import as_reward
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
+_built: OrderedDict[bytes, tuple[Policy, bytes]] = OrderedDict()
+_MOST_BUILT, _SHORT = 64, 2**16
+"""How many policies are kept, with descriptions of so many bytes at most."""
 
 
 async def create(service: Service, context: Context) -> Answer:
     """Make a learner: 201; the same again 200; another policy under this key 409."""
     body: schemas.CreateBody = context.body
-    policy, described = _policy(body.policy, service.settings)
+    policy, described = await _policy(body.policy, service.settings)
     if body.default_reward is not None:
         as_reward(body.default_reward)
         if body.reward_wait is None:
@@ -39,9 +43,25 @@ async def create(service: Service, context: Context) -> Answer:
     return await run(service, context, [operation])
 
 
-def _policy(data: dict[str, Any], settings: Settings) -> tuple[Policy, bytes]:
-    """Return a policy and its full description; none that allocates more than allowed."""
+async def _policy(data: dict[str, Any], settings: Settings) -> tuple[Policy, bytes]:
+    """Return a policy and its full description; none that allocates more than allowed.
+
+    Thousands of learners may be made of one policy: it is built once. Building may take long (some
+    sets solve for their reach), so it is done beside the loop.
+    """
     check_description(data, settings.max_dim)
+    given = _canonical(data)
+    found = _built.get(given)
+    if found is None:
+        found = await asyncio.to_thread(_build, data)
+        if len(given) <= _SHORT:
+            _built[given] = found
+            while len(_built) > _MOST_BUILT:
+                _built.popitem(last=False)
+    return found
+
+
+def _build(data: dict[str, Any]) -> tuple[Policy, bytes]:
     policy = Policy.from_dict(data)
     policy.start(0)  # one that only simulations can run says so here
     return policy, _canonical(policy.to_dict())

@@ -1,14 +1,13 @@
 """The one place where the service touches a learner."""
 
-import json
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from sparsebandits.action_sets import AllBut
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.validation import FloatArray
@@ -32,24 +31,23 @@ class Pair(msgspec.Struct, frozen=True, array_like=True):
 
 
 def ask(
-    learner: Learner, available: Sequence[int] | None, context: Any, count: int
+    learner: Learner, available: Sequence[int] | AllBut | None, context: Any, count: int
 ) -> list[Choice]:
     """Return choices: of one, what `ask()` returns; of several, what `ask(count=...)` does."""
     if count == 1:
-        return [_choice(learner.ask(available, context=context))]
-    return [_choice(each) for each in learner.ask(available, context=context, count=count)]
+        return [choice_of(learner.ask(available, context=context))]
+    return [choice_of(each) for each in learner.ask(available, context=context, count=count)]
 
 
-def _choice(decision: Decision) -> Choice:
+def choice_of(decision: Decision) -> Choice:
+    """Return a decision as it is logged."""
     indices, values = decision.indices.tolist(), decision.values.tolist()
     return Choice(indices, values, decision.phase, decision.cycle)
 
 
 def force(learner: Learner, number: int, choice: Choice) -> None:
     """Let an open decision have the action that was logged: that one was played."""
-    indices, values = np.array(choice.indices, dtype=np.intp), np.array(choice.values)
-    before = learner._open[number]
-    learner._open[number] = replace(before, indices=indices, values=values)
+    learner.replace_action(number, choice.indices, choice.values)
 
 
 def try_correct(learner: Learner, number: int, reward: float) -> bool:
@@ -70,16 +68,16 @@ def observe(learner: Learner, pairs: Sequence[Pair]) -> None:
 
 
 def to_bytes(learner: Learner) -> bytes:
-    """Return the state without the policy."""
-    data = learner.to_dict()
-    del data["policy"]
-    return zlib.compress(json.dumps(data).encode(), 1)
+    """Return the state without the policy, which is stored once for all that share it."""
+    return learner.to_bytes(with_policy=False)
 
 
 def from_bytes(policy: Policy, state: bytes) -> Learner:
-    """Return the learner of `to_bytes`."""
-    data = json.loads(zlib.decompress(state))
-    return Learner.from_dict({**data, "policy": policy.to_dict()})
+    """Return the learner of `to_bytes`, or of the compressed JSON that was stored before.
+
+    It shares the policy object: only such learners can be computed together.
+    """
+    return Learner.from_bytes(state, policy)
 
 
 def decisions_given(learner: Learner) -> int:

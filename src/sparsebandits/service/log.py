@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from sparsebandits.action_sets import AllBut
 from sparsebandits.policies import Learner, Policy
 from sparsebandits.service import learners
 from sparsebandits.service.learners import Choice, Pair
@@ -21,6 +22,25 @@ class Asked(msgspec.Struct, frozen=True):
     choices: list[Choice]
     available: list[int] | None = None
     context: list[float] | None = None
+    all_but: list[int] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        choices: list[Choice],
+        offer: list[int] | AllBut | None,
+        context: list[float] | None,
+    ) -> "Asked":
+        """Log what was asked: what was on offer is kept as short as it was said."""
+        if isinstance(offer, AllBut):
+            left_out = [int(index) for index in offer.coordinates]
+            return cls(choices, None, context, left_out)
+        return cls(choices, offer, context)
+
+    @property
+    def offer(self) -> list[int] | AllBut | None:
+        """What could be used."""
+        return self.available if self.all_but is None else AllBut(self.all_but)
 
 
 class Rewarded(msgspec.Struct, frozen=True):
@@ -129,7 +149,7 @@ class Lived:
         self.sequence = event.sequence
 
     def _ask(self, event: Event, asked: Asked, count_mismatches: bool) -> None:
-        found = learners.ask(self.learner, asked.available, asked.context, len(asked.choices))
+        found = learners.ask(self.learner, asked.offer, asked.context, len(asked.choices))
         assert event.decision is not None
         for number, (choice, logged) in enumerate(
             zip(found, asked.choices, strict=True), start=event.decision

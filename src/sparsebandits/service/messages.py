@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from sparsebandits.action_sets import AllBut
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies import Decision, Learner, Policy
 from sparsebandits.validation import FloatArray, brief_repr, read_only
@@ -115,7 +116,11 @@ def ask(
     """Ask for a decision, or for a list of `count`."""
     body: dict[str, Any] = {"count": 1 if count is None else count}
     if available is not None:
-        body["available"] = np.asarray(available).tolist()
+        body["available"] = (
+            {"all_but": list(available.coordinates)}
+            if isinstance(available, AllBut)
+            else np.asarray(available).tolist()
+        )
     if context is not None:
         body["context"] = np.asarray(context, dtype=float).tolist()
 

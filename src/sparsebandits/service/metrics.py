@@ -26,6 +26,7 @@ class Metrics:
             "request_seconds", "From a request's first byte to its answer", _SECONDS,
             ("call", "status"),
         )  # fmt: skip
+        self._requests: dict[tuple[str, int], Histogram] = {}
         self.compute = self._histogram(
             "compute_seconds", "What the learners of a group take", _SECONDS
         )
@@ -46,7 +47,7 @@ class Metrics:
         )
         self.races = self._counter("lost_races", "Groups begun again: another server was first")
         self.unproven = self._counter(
-            "unproven_oracle_answers", "Answers of POST /v1/solve without a proof"
+            "unproven_oracle_answers", "Answers of the oracle without a proof, to asks and to solve"
         )
         self.resident = self._gauge("resident_learners", "Learners in memory")
         self.open = self._gauge("open_decisions", "Decisions without a reward, of all learners")
@@ -63,6 +64,13 @@ class Metrics:
 
     def _gauge(self, name: str, about: str) -> Gauge:
         return Gauge(f"sparsebandits_{name}", about, registry=self.registry)
+
+    def request(self, call: str, status: int, seconds: float) -> None:
+        """Count a request; finding the counter of a label takes longer than counting."""
+        found = self._requests.get((call, status))
+        if found is None:
+            found = self._requests[call, status] = self.requests.labels(call, str(status))
+        found.observe(seconds)
 
     def add(self, counts: Mapping[str, int]) -> None:
         """Add to the counters of these names."""

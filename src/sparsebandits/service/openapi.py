@@ -1,10 +1,12 @@
 """The description of the interface, written from the table of calls."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from sparsebandits.policies import Policy
 from sparsebandits.service import schemas
 from sparsebandits.service.answers import JSON, PROBLEM, Problem
 from sparsebandits.version import __version__
@@ -31,7 +33,7 @@ _POLICY = {
 }
 _EXAMPLES: dict[type, Any] = {
     schemas.CreateBody: {"policy": _POLICY, "seed": 0},
-    schemas.AskBody: {"count": 1, "available": [0, 2]},
+    schemas.AskBody: {"count": 1, "available": {"all_but": [1]}},
     schemas.RewardBody: {"reward": 0.7},
     schemas.ObserveBody: {"actions": [{"0": 1.0}, [0, 0, 1]], "rewards": [0.2, 0.9]},
     schemas.AskManyBody: {"asks": [{"learner": "spring-campaign"}]},
@@ -39,9 +41,16 @@ _EXAMPLES: dict[type, Any] = {
     schemas.SolveBody: {
         "action_set": {"kind": "lp-ball", "dim": 3, "p": 2},
         "theta": [0.5, -1, 0.1],
-        "sparsity": 2,
+        "sparsity": {"at_most": 2, "never_together": [[0, 1]]},
     },
 }
+
+
+@cache
+def _examples() -> dict[type, Any]:
+    """Return an example of every body; that of an import is a learner as it is saved."""
+    saved = Policy.from_dict(_POLICY).start(0).to_dict()
+    return {**_EXAMPLES, schemas.ImportBody: {"key": "autumn-campaign", "learner": saved}}
 
 
 def describe_api(calls: Sequence["Call"]) -> dict[str, Any]:
@@ -78,8 +87,7 @@ def _operation(call: "Call") -> dict[str, Any]:
     }
     if call.body is not None:
         content: dict[str, Any] = {"schema": {"$ref": f"#/components/schemas/{call.body.__name__}"}}
-        if call.body in _EXAMPLES:
-            content["example"] = _EXAMPLES[call.body]
+        content["example"] = _examples()[call.body]
         is_needed = call.body is not schemas.AskBody
         described["requestBody"] = {"required": is_needed, "content": {JSON: content}}
     return described

@@ -7,6 +7,7 @@ from typing import Any
 from sparsebandits.policies import Learner, Policy
 from sparsebandits.service.answers import RefusedError
 from sparsebandits.service.log import Lived
+from sparsebandits.service.schemas import Availability
 from sparsebandits.store import LearnerRow
 
 
@@ -45,9 +46,9 @@ class Remove(Operation):
 
 @dataclass(frozen=True, slots=True)
 class Ask(Operation):
-    """Give out decisions; `available` holds indices, a mask or names."""
+    """Give out decisions; `available` is what a client may write: see `schemas.availability`."""
 
-    available: list[Any] | None
+    available: Availability | None
     context: list[float] | None
     count: int
 

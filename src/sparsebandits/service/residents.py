@@ -1,8 +1,12 @@
 """Learners in memory: the most recently used, up to a number and a size."""
 
+import asyncio
+import math
 import zlib
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
@@ -12,6 +16,15 @@ from sparsebandits.service import learners, log
 from sparsebandits.service.log import Lived
 from sparsebandits.store import DamagedStoreError, Event, LearnerRow, Snapshot
 from sparsebandits.store.base import Reads
+
+_FEW = 16
+"""Events that are replayed in the time that nobody notices."""
+
+_FADING = 0.98
+"""What is left of a pace after one more operation."""
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
 
 _BYTES_PER_CELL = 48
 """Six matrices of float64: what the heaviest policy keeps per learner."""
@@ -39,8 +52,6 @@ class Resident:
         Events that are applied and not yet committed.
     epoch : int
         When it was last known to be up to date: `Groups` counts on when somebody else writes.
-    pace : float
-        Seconds that its last operation took.
     """
 
     row: LearnerRow
@@ -48,15 +59,20 @@ class Resident:
     saved_at: int = 0
     pending: list[Event] = field(default_factory=list)
     epoch: int = -1
-    pace: float = 0.0
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
         return int(_BYTES_PER_CELL * self.lived.policy.action_set.dim**2)
 
+    @property
+    def unsaved(self) -> int:
+        """How many events would have to be replayed if it were let go of now."""
+        return self.row.head - self.saved_at
+
     def snapshot(self) -> Snapshot:
         """Return the learner as it is now."""
+        self.saved_at = self.row.head
         saved = Saved(learners.to_bytes(self.lived.learner), self.lived.open)
         return Snapshot.of(self.row.id, self.row.head, msgspec.msgpack.encode(saved))
 
@@ -78,6 +94,7 @@ class Residents:
         self._bytes = 0
         self._kept: OrderedDict[str, Resident] = OrderedDict()
         self._policies: OrderedDict[str, Policy] = OrderedDict()
+        self._paces: dict[str, float] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -98,15 +115,23 @@ class Residents:
         if gone is not None:
             self._bytes -= gone.size
 
-    def shrink(self, used: set[str]) -> None:
-        """Let go of the learners that were not used for longest, until the limits hold."""
+    def leaving(self, used: set[str]) -> list[Resident]:
+        """Return the learners that were not used for longest, of which the limits leave no room."""
         for key in used & self._kept.keys():
             self._kept.move_to_end(key)
-        while len(self._kept) > self._most or (
-            self._bytes > self._most_bytes and len(self._kept) > 1
-        ):
-            _, gone = self._kept.popitem(last=False)
-            self._bytes -= gone.size
+        count, size = len(self._kept), self._bytes
+        gone = []
+        for resident in self._kept.values():
+            if count <= self._most and (size <= self._most_bytes or count == 1):
+                break
+            gone.append(resident)
+            count, size = count - 1, size - resident.size
+        return gone
+
+    def shrink(self, used: set[str]) -> None:
+        """Let go of them."""
+        for resident in self.leaving(used):
+            self.evict(resident.row.key)
 
     async def load(self, store: Reads, row: LearnerRow) -> tuple[Resident, bool]:
         """Return a learner from snapshot and log, and whether the snapshot was of use.
@@ -114,6 +139,10 @@ class Residents:
         A damaged snapshot is passed over: the log is the truth.
         """
         policy = await self.policy(store, row.policy)
+        if not row.head:  # nothing has happened to it yet
+            resident = Resident(row, Lived(policy, policy.start(row.seed)))
+            self.put(resident)
+            return resident, True
         snapshot = await store.snapshot(row.id)
         lived = None if snapshot is None else _restored(policy, snapshot)
         intact = lived is not None or snapshot is None
@@ -121,10 +150,9 @@ class Residents:
         saved_at = 0 if lived is None else lived.sequence
         if lived is None or log.needs_rebuild(events):
             whole = events if lived is None else await store.events(row.id)
-            lived = log.replay(policy, row.seed, whole)
+            lived = await _beside(len(whole), log.replay, policy, row.seed, whole)
         else:
-            for event in events:
-                lived.apply(event)
+            await _beside(len(events), _go_on, lived, events)
         check_complete(lived, row)
         resident = Resident(row, lived, saved_at)
         self.put(resident)
@@ -135,10 +163,10 @@ class Residents:
         events = await store.events(row.id, resident.lived.sequence)
         if log.needs_rebuild(events):
             whole = await store.events(row.id)
-            resident.lived = log.replay(resident.lived.policy, row.seed, whole)
+            policy = resident.lived.policy
+            resident.lived = await _beside(len(whole), log.replay, policy, row.seed, whole)
         else:
-            for event in events:
-                resident.lived.apply(event)
+            await _beside(len(events), _go_on, resident.lived, events)
         check_complete(resident.lived, row)
         resident.row = row
 
@@ -155,8 +183,31 @@ class Residents:
         found = self._policies.setdefault(digest, policy)
         self._policies.move_to_end(digest)
         while len(self._policies) > self._most:
-            self._policies.popitem(last=False)
+            gone, _ = self._policies.popitem(last=False)
+            self._paces.pop(gone, None)
         return found
+
+    def pace(self, policy: str) -> float:
+        """Return how many seconds a learner of this policy may take; infinite before the first."""
+        return self._paces.get(policy, math.inf)
+
+    def note_pace(self, policy: str, seconds: float) -> None:
+        """Remember how long a learner took; what is slow now and then is expected to be again."""
+        self._paces[policy] = max(seconds, _FADING * self._paces.get(policy, 0.0))
+
+
+async def _beside(
+    events: int, work: Callable[Given, Returned], *given: Given.args, **named: Given.kwargs
+) -> Returned:
+    """Replay so many events: a few here, more of them beside the loop that speaks HTTP."""
+    if events <= _FEW:
+        return work(*given, **named)
+    return await asyncio.to_thread(work, *given, **named)
+
+
+def _go_on(lived: Lived, events: Sequence[Event]) -> None:
+    for event in events:
+        lived.apply(event)
 
 
 def check_complete(lived: Lived, row: LearnerRow) -> None:

@@ -7,9 +7,11 @@ import asyncio
 import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import Any
 
 from sparsebandits.errors import SparseBanditsError
+from sparsebandits.oracles import unproven_answers
+from sparsebandits.policies import Decision
+from sparsebandits.policies.lanes import ask_together, tell_together
 from sparsebandits.service import journal, learners, log
 from sparsebandits.service.answers import RefusedError
 from sparsebandits.service.handlers import prepare
@@ -27,6 +29,7 @@ from sparsebandits.service.operations import (
 from sparsebandits.service.residents import Resident
 from sparsebandits.service.schemas import (
     DecisionView,
+    Offer,
     action_view,
     availability,
     nonzeros,
@@ -34,7 +37,10 @@ from sparsebandits.service.schemas import (
 from sparsebandits.service.times import as_text
 from sparsebandits.service.unit_of_work import UnitOfWork
 
-_LONG = 0.5
+Done = Asked | Rewarded | Observed | RefusedError
+"""What came of an operation: what is written to the log, or why nothing is."""
+
+_LONG = 0.2
 """Seconds for which nobody notices that the server does nothing else."""
 
 
@@ -70,39 +76,101 @@ async def _round(unit: UnitOfWork, operations: Sequence[Operation]) -> list[Resu
         else:
             results.append(None)
             work.append((prepared, operation))
-    computed = iter(_answers(unit, work, await _compute(work)))
+    computed = iter(_answers(unit, work, await _compute(unit, work)))
     return [next(computed) if result is None else result for result in results]
 
 
-async def _compute(work: Sequence[tuple[Resident, Operation]]) -> list[Any]:
-    """Let learners work here, or beside the loop that speaks HTTP where it will take long."""
-    started = time.perf_counter()
+async def _compute(unit: UnitOfWork, work: Sequence[tuple[Resident, Operation]]) -> list[Done]:
+    """Let learners work here, or beside the loop that speaks HTTP where it may take long.
+
+    It may when a policy is at work for the first time: its set may have tables to build, its
+    oracle a solver to load.
+    """
+    if not work:
+        return []
     steps = [(resident.lived, operation) for resident, operation in work]
-    if sum(resident.pace for resident, _ in work) < _LONG:
-        found = perform(steps)
-    else:
-        found = await asyncio.to_thread(perform, steps)
-    for resident, _ in work:
-        resident.pace = (time.perf_counter() - started) / len(work)
+    policies = [resident.row.policy for resident, _ in work]
+    started = time.perf_counter()
+    with unproven_answers() as unproven:
+        if sum(map(unit.residents.pace, policies)) < _LONG:
+            found = perform(steps)
+        else:
+            found = await asyncio.to_thread(perform, steps)
+    unit.counts["unproven"] += unproven.count
+    seconds = (time.perf_counter() - started) / len(work)
+    for policy in set(policies):
+        unit.residents.note_pace(policy, seconds)
     return found
 
 
-def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Any]:
+def perform(work: Sequence[tuple[Lived, Operation]]) -> list[Done]:
     """Let each learner do its operation and return what came of it, or the error that refused it.
 
-    The learners are all different, so those of one policy can be computed together, as lanes.
+    The learners are all different: those of one policy that are asked alike, or told, are computed
+    together, as lanes of one rule.
     """
-    return [_perform(lived, operation) for lived, operation in work]
+    if len(work) == 1:
+        return [_perform(*work[0])]
+    found: list[Done | None] = [None] * len(work)
+    asks: dict[tuple[int, str], list[tuple[int, Offer]]] = defaultdict(list)
+    tells: dict[int, list[int]] = defaultdict(list)
+    for place, (lived, operation) in enumerate(work):
+        match operation:
+            case Ask(available=available, count=1):
+                try:
+                    allowed = availability(available, lived.policy.action_set)
+                except SparseBanditsError as error:
+                    found[place] = RefusedError("invalid", str(error))
+                    continue
+                asks[id(lived.policy), repr(allowed)].append((place, allowed))
+            case Tell():
+                tells[id(lived.policy)].append(place)
+            case _:
+                found[place] = _perform(lived, operation)
+    for alike in asks.values():
+        answers = _ask_together([work[place] for place, _ in alike], alike[0][1])
+        for (place, _), done in zip(alike, answers, strict=True):
+            found[place] = done
+    for places in tells.values():
+        answers = _tell_together([work[place] for place in places])
+        for place, done in zip(places, answers, strict=True):
+            found[place] = done
+    return [done for done in found if done is not None]
 
 
-def _perform(lived: Lived, operation: Operation) -> Any:
+def _ask_together(work: Sequence[tuple[Lived, Operation]], allowed: Offer) -> list[Done]:
+    contexts = [operation.context if isinstance(operation, Ask) else None for _, operation in work]
+    decisions = ask_together([lived.learner for lived, _ in work], allowed, contexts)
+    return [
+        Asked.of([learners.choice_of(decision)], allowed, context)
+        if isinstance(decision, Decision)
+        else RefusedError("invalid", str(decision))
+        for decision, context in zip(decisions, contexts, strict=True)
+    ]
+
+
+def _tell_together(work: Sequence[tuple[Lived, Operation]]) -> list[Done]:
+    told = [(lived, operation) for lived, operation in work if isinstance(operation, Tell)]
+    refusals = tell_together(
+        [lived.learner for lived, _ in told],
+        [operation.id for _, operation in told],
+        [operation.reward for _, operation in told],
+    )
+    return [
+        Rewarded(operation.reward) if refusal is None else RefusedError("invalid", str(refusal))
+        for (_, operation), refusal in zip(told, refusals, strict=True)
+    ]
+
+
+def _perform(lived: Lived, operation: Operation) -> Done:
+    """Do what a learner does by itself."""
     learner = lived.learner
     try:
         match operation:
             case Ask(available=available, context=context, count=count):
                 allowed = availability(available, lived.policy.action_set)
                 choices = learners.ask(learner, allowed, context, count)
-                return Asked(choices, allowed, context)
+                return Asked.of(choices, allowed, context)
             case Tell(id=id, reward=reward):
                 learner.tell(id, reward)
                 return Rewarded(reward)
@@ -124,7 +192,7 @@ def _perform(lived: Lived, operation: Operation) -> Any:
 
 
 def _answers(
-    unit: UnitOfWork, work: Sequence[tuple[Resident, Operation]], computed: Sequence[Any]
+    unit: UnitOfWork, work: Sequence[tuple[Resident, Operation]], computed: Sequence[Done]
 ) -> list[Result]:
     results: list[Result] = []
     for (resident, operation), content in zip(work, computed, strict=True):

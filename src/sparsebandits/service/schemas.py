@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets import ActionSet, AllBut
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.oracles import Limit, Supports
 from sparsebandits.service.log import Lived
 from sparsebandits.service.times import as_text
 from sparsebandits.store import LearnerRow
@@ -19,7 +20,7 @@ LARGEST_SEED = 2**63 - 1
 
 Key = Annotated[str, Meta(pattern=KEY_PATTERN, description="1 to 128 of A-Z a-z 0-9 . _ : @ ~ -")]
 Reward = Annotated[float, Meta(description="A finite number.")]
-Availability = Annotated[
+Coordinates = Annotated[
     list[bool | int | str],
     Meta(description="What may be used now: indices, names, or a mask with an entry each."),
 ]
@@ -30,6 +31,15 @@ Items = Meta(min_length=1, max_length=LARGEST_COUNT)
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a request: an unknown key is refused."""
+
+
+class AllButView(Body, frozen=True):
+    """Everything may be used now but these, by index or name."""
+
+    all_but: list[int | str]
+
+
+Availability = Coordinates | AllButView
 
 
 class CreateBody(Body, frozen=True):
@@ -97,11 +107,11 @@ class ImportBody(Body, frozen=True):
 
 
 class SolveBody(Body, frozen=True):
-    """A problem for the oracle alone."""
+    """A problem for the oracle alone; sparsity is a number, or rules as `Supports` has them."""
 
     action_set: dict[str, Any]
     theta: list[float]
-    sparsity: Annotated[int, Meta(ge=1, le=LARGEST_SEED)]
+    sparsity: Annotated[int, Meta(ge=1, le=LARGEST_SEED)] | dict[str, Any]
     method: str = "auto"
     available: Availability | None = None
     time_limit: Annotated[float, Meta(gt=0, le=10)] = 5.0
@@ -127,7 +137,7 @@ class LearnerView(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     policy: str
     dim: int
-    sparsity: int
+    sparsity: int | dict[str, Any]
     names: Sequence[str] | None
     seed: int | None
     reward_wait: float | None
@@ -149,7 +159,7 @@ def learner_view(lived: Lived, row: LearnerRow) -> LearnerView:
         key=row.key,
         policy=policy.kind,
         dim=policy.action_set.dim,
-        sparsity=policy.sparsity,
+        sparsity=described(policy.sparsity),
         names=policy.action_set.names,
         seed=row.seed,
         reward_wait=row.reward_wait,
@@ -165,6 +175,11 @@ def learner_view(lived: Lived, row: LearnerRow) -> LearnerView:
     )
 
 
+def described(limit: Limit) -> int | dict[str, Any]:
+    """Return H, or the rules that stand for it, as JSON has them."""
+    return limit.to_dict() if isinstance(limit, Supports) else limit
+
+
 def action_view(
     indices: Sequence[int], values: Sequence[float], names: Sequence[str] | None
 ) -> dict[str, float]:
@@ -176,10 +191,16 @@ def action_view(
 # ---------------------------------------------------------------------- what clients may write
 
 
-def availability(given: Sequence[Any] | None, action_set: ActionSet) -> list[int] | None:
-    """Return the indices that are meant by indices, names or a mask."""
+Offer = list[int] | AllBut | None
+"""What may be used now, by index: these, all but these, or everything."""
+
+
+def availability(given: Sequence[Any] | AllButView | None, action_set: ActionSet) -> Offer:
+    """Return what is meant by indices, names, a mask, or all but some."""
     if given is None:
         return None
+    if isinstance(given, AllButView):
+        return AllBut(sorted({index_of(entry, action_set) for entry in given.all_but}))
     dim = action_set.dim
     if all(isinstance(entry, bool) for entry in given) and given:
         if len(given) != dim:

@@ -11,4 +11,5 @@ def as_text(moment: float) -> str:
     >>> as_text(0.25)
     '1970-01-01T00:00:00.250000Z'
     """
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    written = datetime.fromtimestamp(moment, UTC).isoformat(timespec="microseconds")
+    return f"{written.removesuffix('+00:00')}Z"

@@ -238,10 +238,11 @@ class Transaction(Reads):
         )
 
     async def save_snapshots(self, snapshots: Sequence[Snapshot]) -> None:
-        """Put snapshots in the place of earlier ones."""
+        """Put snapshots in the place of earlier ones; never one in the place of a later one."""
         end = (
             "ON CONFLICT (learner) DO UPDATE SET sequence = excluded.sequence, "
-            "body = excluded.body, digest = excluded.digest"
+            "body = excluded.body, digest = excluded.digest "
+            "WHERE snapshots.sequence <= excluded.sequence"
         )
         rows = [values_of(snapshot) for snapshot in snapshots]
         await self.connection.run_many(_insert("snapshots", Snapshot, end), rows)

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -48,7 +49,7 @@ def _our_errors() -> Iterator[None]:
 
 
 class SqliteConnection(Connection):
-    """A connection to a SQLite file; only waiting for another writer gives way to other tasks.
+    """A connection to a SQLite file; waiting for a writer or for the disk gives way to other tasks.
 
     Parameters
     ----------
@@ -71,6 +72,7 @@ class SqliteConnection(Connection):
             self._connection.execute(f"PRAGMA synchronous = {synchronous}")
             self._seen = self._data_version()
             self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * _PAUSE)}")
+        self._flusher = ThreadPoolExecutor(1, thread_name_prefix="flush")
 
     def _data_version(self) -> int:
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
@@ -91,13 +93,21 @@ class SqliteConnection(Connection):
         await self._begin("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             yield
-            with _our_errors():
-                self._connection.execute("COMMIT")
+            await self._commit()
         except BaseException:
             with suppress(sqlite3.Error):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
             raise
+
+    async def _commit(self) -> None:
+        """Commit beside the loop: the disk is waited for while the next requests are read."""
+
+        def commit() -> None:
+            with _our_errors():
+                self._connection.execute("COMMIT")
+
+        await asyncio.get_running_loop().run_in_executor(self._flusher, commit)
 
     async def _begin(self, statement: str) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -128,5 +138,6 @@ class SqliteConnection(Connection):
 
     async def close(self) -> None:
         """Let go of the file."""
+        self._flusher.shutdown()
         with suppress(sqlite3.Error):
             self._connection.close()

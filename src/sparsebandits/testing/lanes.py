@@ -6,6 +6,7 @@ import numpy as np
 
 from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
 from sparsebandits.policies import Decision, Learner, Policy
+from sparsebandits.policies.lanes import ask_together, tell_together
 from sparsebandits.policies.rule import Rule
 from sparsebandits.simulation import simulate
 from sparsebandits.testing.contract import PolicyExam, Promise, can_act, same_bits
@@ -77,6 +78,35 @@ def _side_by_side(exam: PolicyExam) -> None:
     exam.require(kept, "actions that were handed out were written to later")
 
 
+def _together(exam: PolicyExam) -> None:
+    """Ask and tell some of the learners together, and each twin alone."""
+    policy, X, rng = exam.part, exam.part.action_set, exam.rng
+    seeds = range(exam.seed, exam.seed + _LANES + 1)
+    learners, twins = [policy.start(seed) for seed in seeds], [policy.start(seed) for seed in seeds]
+    theta = rng.uniform(-1, 1, X.dim)
+    size = getattr(policy, "context", 0)
+    for step in range(1, _STEPS + 1):
+        alone = rng.choice(np.flatnonzero(X.available), 1)
+        available = alone if step % 7 == 0 and can_act(policy, alone) else None
+        chosen = np.flatnonzero(rng.random(len(learners)) < 0.8).tolist()
+        seen = [rng.standard_normal(size) if size else None for _ in chosen]
+        decided = ask_together([learners[lane] for lane in chosen], available, seen)
+        for lane, decision, z in zip(chosen, decided, seen, strict=True):
+            other = twins[lane].ask(available, context=z)
+            same = isinstance(decision, Decision) and same_bits(decision.action, other.action)
+            exam.require(same, "another action", step=step, lane=lane, alone=other, got=decision)
+        waiting = [lane for lane, twin in enumerate(twins) if twin.open_decisions]
+        told = [lane for lane in waiting if rng.random() < (1.0 if step < _STEPS // 2 else 0.6)]
+        ids = [int(rng.choice(twins[lane].open_decisions)) for lane in told]
+        rewards = [float(theta.sum() + 0.1 * rng.standard_normal()) for _ in told]
+        refused = tell_together([learners[lane] for lane in told], ids, rewards)
+        exam.require(refused == [None] * len(told), "a reward was refused", refused=refused)
+        for lane, number, reward in zip(told, ids, rewards, strict=True):
+            twins[lane].tell(number, reward)
+    for lane, (learner, twin) in enumerate(zip(learners, twins, strict=True)):
+        exam.require(learner.to_dict() == twin.to_dict(), "another state", lane=lane)
+
+
 def _trials(exam: PolicyExam) -> None:
     policy = exam.part
     world = LinearEnvironment(
@@ -96,5 +126,6 @@ def _trials(exam: PolicyExam) -> None:
 
 LANE_PROMISES: dict[str, Promise[Policy]] = {
     "A lane has the bits of a learner alone, whatever lanes are beside it.": _side_by_side,
+    "Learners that are asked and told together have the bits of each alone.": _together,
     "A trial of a simulation has the same bits whatever trials are run beside it.": _trials,
 }

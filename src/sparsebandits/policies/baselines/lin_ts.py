@@ -65,6 +65,9 @@ class LinTS(Policy):
 class LinTSRule(RidgeRule):
     """One draw and one oracle call per lane and step."""
 
+    joins: ClassVar[bool] = True
+    _tape: Tape
+
     def __init__(
         self, policy: LinTS, generators: Sequence[np.random.Generator], block: int
     ) -> None:

@@ -153,6 +153,7 @@ class OFULRule(RidgeRule):
         ln det(I + V / ridge); with a baseline ln det(V + P) - d ln ridge, 0 at the first reward.
     """
 
+    joins: ClassVar[bool] = True
     saved: ClassVar[tuple[str, ...]] = ("log_det",)
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "log_det": 0.0}
 

@@ -146,18 +146,21 @@ class Budget(ActionSet):
     def _fill(self, theta: FloatArray, indices: IntArray, doses: FloatArray | None) -> FloatArray:
         """Spend on all of these, in the order of theta; nan where they cannot all be on."""
         caps = np.where(indices < 0, 0.0, self.upper[indices])
-        room, left = np.broadcast_to(caps, theta.shape), np.full((theta.shape[0], 1), self.total)
+        room, left = caps, np.full((1, 1), self.total)
         if doses is not None:
             room, left = caps - doses, self.total - doses.sum(axis=-1, keepdims=True)
-        order = np.argsort(-theta, axis=-1, kind="stable")
-        wanted = room if self.spend_all else np.where(theta > 0, room, 0.0)
-        desired = np.take_along_axis(wanted, order, axis=-1)
-        before = np.cumsum(desired, axis=-1) - desired
-        spent = np.clip(np.minimum(desired, left - before), 0.0, None)
-        response = np.empty_like(spent)
-        np.put_along_axis(response, order, spent, axis=-1)
+        # The coordinates in the order of theta; plain indexing is the fastest way to go there.
+        places = np.arange(theta.shape[0])[:, None], np.argsort(-theta, axis=-1, kind="stable")
+        keen = True if self.spend_all else theta > 0
+        desired = np.where(keen, room, np.zeros_like(theta))[places]
+        spent = desired.cumsum(axis=-1)
+        np.subtract(spent, desired, out=spent)
+        np.subtract(left, spent, out=spent)
+        np.minimum(desired, spent, out=spent)
+        response = np.empty_like(theta)
+        response[places] = np.maximum(spent, 0.0, out=spent)
         if doses is None and not self.spend_all:
-            return np.asarray(response)
+            return response
         slack = _ROUNDING * self.total
         possible = np.ones(theta.shape[0], dtype=np.bool_)
         if doses is not None:

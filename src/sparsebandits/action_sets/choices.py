@@ -6,10 +6,11 @@ which are on (`IN`), off (`OUT`) or open (`FREE`), and a `Choice` tells what fol
 and what the best way to decide the open ones would be for a sum of scores.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,10 @@ FREE, IN, OUT = 0, 1, 2
 StateArray = npt.NDArray[np.int8]
 
 
-@runtime_checkable
-class Rules(Protocol):
+class Rules(ABC):
     """What says which supports are allowed, on whatever set (`sparsebandits.oracles.Supports`)."""
 
+    @abstractmethod
     def choice(self, names: tuple[str, ...] | None, dim: int) -> "Choice":
         """Return the rules for coordinates of these names."""
 
@@ -88,6 +89,8 @@ class Choice:
 
         To keep the best few of such a group is never a loss, whatever else is chosen.
         """
+        if not self.groups:
+            return []
         times = np.zeros(self.dim, dtype=np.intp)
         for members, _ in self.groups:
             times[members] += 1

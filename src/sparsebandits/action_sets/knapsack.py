@@ -101,13 +101,13 @@ def best_spend(
     n, dim = theta.shape
     caps, doses = _in_units(purse)
     usable = caps > 0.0
-    unit = np.where(purse.upper > 0.0, np.abs(theta), 0.0).max(axis=1, initial=0.0)
-    worth = theta / np.where(unit > 0.0, unit, 1.0)[:, None]
+    unit = np.abs(theta).max(axis=1, initial=0.0, where=usable)
+    unit[unit == 0.0] = 1.0
+    worth = theta / unit[:, None]
     may_be_on = usable
     if not (purse.spend_all or choice.at_least or choice.always):
         may_be_on = usable & (worth > 0.0)  # the others are worth nothing at any price
     ranked = np.argsort(-worth, axis=1, kind="stable")
-    counts = may_be_on.sum(axis=1)
     spend = BestSpend(
         np.zeros((n, dim), dtype=np.bool_),
         np.zeros((n, dim)),
@@ -118,8 +118,7 @@ def best_spend(
     rules = choice.listed
     for row in range(n):
         order = ranked[row]
-        if counts[row] < dim:
-            order = order[may_be_on[row, order]]
+        order = order[may_be_on[row, order]]
         problem = SpendProblem(
             worth[row].tolist(), caps[row].tolist(), doses[row].tolist(), rules, purse.spend_all
         )

@@ -8,8 +8,9 @@ of a choice that spends too much meets that of one that does not.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from sparsebandits.action_sets.listed_rules import ListedRules
 
@@ -38,17 +39,24 @@ class SpendProblem:
     spend_all: bool
 
 
-@dataclass(eq=False)
-class Line:
+class Line(NamedTuple):
     """A choice of open coordinates, and what it spends and earns with those that are on."""
 
     spend: float
     earn: float
-    chosen: list[int] = field(default_factory=list)
+    chosen: list[int]
 
     def at(self, price: float) -> float:
         """Return its worth and the price of the budget."""
         return price * (1.0 - self.spend) + self.earn
+
+
+class Meeting(NamedTuple):
+    """A price, and the lines of a choice that spends too much and of one that does not."""
+
+    price: float
+    dear: Line
+    cheap: Line
 
 
 class Relaxation:
@@ -61,8 +69,8 @@ class Relaxation:
         The coordinates that are on.
     free : list of int
         The open ones, in the order of theta.
-    price : float or None
-        Where the minimum may be.
+    near : Meeting or None
+        Where the minimum was with one decision less: it is likely to be near.
     floor : float
         It need not be found out how far below this the bound is.
 
@@ -81,7 +89,7 @@ class Relaxation:
         problem: SpendProblem,
         inside: list[int],
         free: list[int],
-        price: float | None = None,
+        near: Meeting | None = None,
         floor: float = -inf,
     ) -> None:
         self.problem, self.inside, self.free = problem, inside, free
@@ -95,16 +103,44 @@ class Relaxation:
         self._places = rules.at_most - len(self._opened if rules.blocks else inside)
         self.bound, self.price = inf, 0.0
         least = sum(m for _, _, m in self._ends)
-        self.cheap = self.dear = Line(least, sum(w * m for w, _, m in self._ends))
-        if least > 1.0 + ROUNDING or not self._minimise(price, floor):
+        self.cheap = self.dear = Line(least, sum(w * m for w, _, m in self._ends), [])
+        self._known: tuple[Line, ...] = (self.cheap,)
+        if near is not None:
+            self._begin_near(near)
+            self._known = self.dear, self.cheap
+        if least > 1.0 + ROUNDING or not self._minimise(floor):
             self.bound = -inf
 
     # ------------------------------------------------------------------ the price
 
-    def _minimise(self, price: float | None, floor: float) -> bool:
+    @property
+    def found(self) -> list[Line]:
+        """The lines that meet there, but for those of an earlier bound."""
+        lines = [self.dear] if self.cheap is self.dear else [self.dear, self.cheap]
+        return [line for line in lines if line not in self._known]
+
+    @property
+    def meeting(self) -> Meeting:
+        """Where the minimum was found."""
+        return Meeting(self.price, self.dear, self.cheap)
+
+    def _begin_near(self, meeting: Meeting) -> None:
+        """Take two choices as far as they are still open.
+
+        Where what is left of them is against the rules, their lines may lie above L: the prices to
+        try are then worse ones, and L is an upper bound at any price.
+        """
+        still_open = set(self.free)
+        for line in (meeting.dear, meeting.cheap):
+            kept = [i for i in line.chosen if i in still_open]
+            near = self._line(meeting.price, kept[: self._places])
+            if near.spend > 1.0:
+                self.dear = near
+            elif near.spend > self.cheap.spend:
+                self.cheap = near
+
+    def _minimise(self, floor: float) -> bool:
         """Find the price; return whether the budget can be spent as it must be."""
-        if price is not None:
-            self._try(price)
         if self.dear.spend <= 1.0:
             if self.problem.spend_all:
                 self.dear = self._most()
@@ -118,11 +154,14 @@ class Relaxation:
                 if self.dear.spend <= 1.0:
                     self.dear = self.cheap
                     return True
+        trial = inf
         for _ in range(_PRICES):
-            dear, cheap = self.dear, self.cheap
+            dear, cheap, last = self.dear, self.cheap, trial
             trial = (dear.earn - cheap.earn) / (dear.spend - cheap.spend)
-            expected = dear.at(trial)
-            if self._try(trial) <= expected + ROUNDING * abs(expected) or self.bound <= floor:
+            if trial < 0.0 and not self.problem.spend_all:
+                trial = 0.0
+            expected = dear.at(trial) + ROUNDING * abs(dear.earn)
+            if trial == last or self._try(trial) <= expected or self.bound <= floor:
                 break
         return True
 
@@ -142,25 +181,25 @@ class Relaxation:
         """Return the best choice at a price."""
         count = bisect_left(self._falling, -price)  # these are worth more
         scores = [(w - price) * c for w, c in zip(self._worth[:count], self._caps, strict=False)]
+        return self._line(price, [self.free[place] for place in self._select(scores)])
+
+    def _line(self, price: float, chosen: list[int]) -> Line:
+        """Return the line of some open coordinates, and of what is on at a price."""
         spend = earn = 0.0
         for w, most, least in self._ends:
             amount = most if w > price else least
             spend += amount
             earn += w * amount
-        chosen = self._select(scores)
-        for place in chosen:
-            amount = self._caps[place]
+        worth, caps = self.problem.worth, self.problem.caps
+        for i in chosen:
+            amount = caps[i]
             spend += amount
-            earn += self._worth[place] * amount
-        return Line(spend, earn, [self.free[place] for place in chosen])
+            earn += worth[i] * amount
+        return Line(spend, earn, chosen)
 
     def _most(self) -> Line:
         """Return the line of the most that can be spent, which is L far below 0."""
-        chosen = self._select(self._caps)
-        spend = sum(c for _, c, _ in self._ends) + sum(self._caps[place] for place in chosen)
-        earn = sum(w * c for w, c, _ in self._ends)
-        earn += sum(self._worth[place] * self._caps[place] for place in chosen)
-        return Line(spend, earn, [self.free[place] for place in chosen])
+        return self._line(-inf, [self.free[place] for place in self._select(self._caps)])
 
     # ------------------------------------------------------------------ the choice
 
@@ -205,14 +244,11 @@ class Relaxation:
 
     # ------------------------------------------------------------------ what follows
 
-    def decided(self, gap: float) -> tuple[list[int], list[int]]:
-        """Return the open coordinates that must be on, and those that may be on or not.
+    def other_choices(self) -> tuple[dict[int, float], dict[int, float]]:
+        """Return what it costs at least to have the open ones on that are not chosen, and off.
 
-        Those whose other choice costs more than `gap` are decided: `bound` would fall below what is
-        known to be possible.
+        That much `bound` falls, at its own price, if the other choice is forced.
         """
-        if gap == inf:
-            return [], self.free
         price, doses = self.price, self.problem.doses
         scores = [
             (w - price) * (c if w > price else doses[i])
@@ -225,13 +261,8 @@ class Relaxation:
             gains, losses = self._exchanges(scores, chosen, selected)
         else:
             gains, losses = self._block_exchanges(scores, chosen, selected, count)
-        on, free = [], []
-        for place, i in enumerate(self.free):
-            if place in selected:
-                (on if losses[place] > gap else free).append(i)
-            elif gains[place] <= gap:
-                free.append(i)
-        return on, free
+        on = {i: gains[place] for place, i in enumerate(self.free) if place not in selected}
+        return on, {self.free[place]: losses[place] for place in chosen}
 
     def _exchanges(
         self, scores: list[float], chosen: list[int], selected: set[int]

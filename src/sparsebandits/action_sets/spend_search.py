@@ -11,16 +11,22 @@ import time
 from dataclasses import dataclass
 from math import inf
 
-from sparsebandits.action_sets.spend_relaxation import ROUNDING, Line, Relaxation, SpendProblem
+from sparsebandits.action_sets.spend_relaxation import (
+    ROUNDING,
+    Line,
+    Meeting,
+    Relaxation,
+    SpendProblem,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class _Node:
-    """What is on, and what is open, in the order of theta; and where the parent's bound was."""
+    """What is on, and what is open, in the order of theta; and where its parent's bound was."""
 
     inside: list[int]
     free: list[int]
-    price: float | None = None
+    near: Meeting | None = None
 
 
 class SpendSearch:
@@ -57,7 +63,7 @@ class SpendSearch:
             self.value = 0.0  # spend nothing
         self._rank = {i: place for place, i in enumerate(order)}
         self._heap: list[tuple[float, int, _Node]] = []
-        self._made, self._visited = itertools.count(), 0
+        self._made, self._visited = itertools.count(0, -1), 0
         always = [i for i in rules.always if i in self._rank]
         if len(always) == len(rules.always):
             inside = set(always)
@@ -82,28 +88,32 @@ class SpendSearch:
         return self.value + ROUNDING * abs(self.value) if self.value > -inf else -inf
 
     def _push(
-        self, bound: float, inside: list[int], free: list[int], price: float | None = None
+        self, bound: float, inside: list[int], free: list[int], near: Meeting | None = None
     ) -> None:
+        if bound <= self._floor():
+            return
         left = self.problem.rules.still_open(inside, free)
         if left is not None:
-            node = _Node(inside, left, price)
-            # Ties go to the node that was made first: the answer depends on nothing else.
+            node = _Node(inside, left, near)
+            # Of equals the one made last: where much is equal, depth finds an answer.
             heapq.heappush(self._heap, (-bound, next(self._made), node))
 
     def _look_at(self, node: _Node, bound: float) -> None:
         """Bound a node, and replace it by its children unless that settles it."""
-        relaxed = Relaxation(self.problem, node.inside, node.free, node.price, self._floor())
+        relaxed = Relaxation(self.problem, node.inside, node.free, node.near, self._floor())
         bound = min(bound, relaxed.bound)
         if bound == -inf:
             return
-        self._offer(node, relaxed.dear)
-        if relaxed.cheap is not relaxed.dear:
-            self._offer(node, relaxed.cheap)
+        for line in relaxed.found:
+            self._offer(node, line)
         if bound <= self._floor():
             return
-        gap = relaxed.bound - (self.value - ROUNDING * abs(self.value))
-        fixed, free = relaxed.decided(gap if self.value > -inf else inf)
-        inside = node.inside + fixed
+        on, off = relaxed.other_choices()
+        gap = inf  # what costs more is decided
+        if self.value > -inf:
+            gap = relaxed.bound - (self.value - ROUNDING * abs(self.value))
+        inside = node.inside + [i for i, cost in off.items() if cost > gap]
+        free = [i for i in node.free if on.get(i, 0.0) <= gap and off.get(i, 0.0) <= gap]
         left = self.problem.rules.still_open(inside, free)
         if left is None:
             return
@@ -112,8 +122,10 @@ class SpendSearch:
             return
         branch = self._undecided(left, relaxed)
         rest = [i for i in left if i != branch]
-        self._push(bound, [*inside, branch], rest, relaxed.price)
-        self._push(bound, inside, rest, relaxed.price)
+        near = relaxed.meeting
+        self._push(min(bound, relaxed.bound - off.get(branch, 0.0)), inside, rest, near)
+        inside = [*inside, branch]
+        self._push(min(bound, relaxed.bound - on.get(branch, 0.0)), inside, rest, near)
 
     def _is_last(self, inside: list[int], free: list[int]) -> bool:
         """Whether no choice is left, or all that is open may as well be on."""
@@ -126,7 +138,7 @@ class SpendSearch:
         """Return the open coordinate to branch on: a large one in which the choices differ."""
         differs = set(relaxed.dear.chosen) ^ set(relaxed.cheap.chosen)
         caps = self.problem.caps
-        return max(free, key=lambda i: caps[i] * (1.0 + (i in differs)))
+        return max(free, key=lambda i: caps[i] * (1.0 + 0.3 * (i in differs)))
 
     # ------------------------------------------------------------------ answers
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.action_sets.choices import Choice
+from sparsebandits.action_sets.choices import Choice, Rules
 from sparsebandits.action_sets.names import place_of
 from sparsebandits.descriptions import as_fields, nearest
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
@@ -18,7 +18,7 @@ Coordinates = tuple[Coordinate, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Supports:
+class Supports(Rules):
     """Rules for the coordinates that are on: what H is, and more.
 
     A coordinate is on when it may differ from 0; where the set has a least dose for it, it then has

@@ -124,24 +124,28 @@ class Budget(ActionSet):
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         if self.min_dose is None:
             return self._fill(theta, indices, None)
-        purse = self._purse(indices, theta.shape)
-        rows, unit = purse.upper.shape[1], np.abs(theta).max(axis=-1, keepdims=True)
-        scaled = np.divide(theta, unit, out=np.zeros_like(theta), where=unit > 0)
-        best = best_spend(scaled, purse, Choice(rows, rows))
-        return np.where(np.isfinite(best.values)[:, None], best.spent, np.nan)
+        upper, doses = self._ends(indices, theta.shape)
+        # Mostly the best spend without least doses keeps them: then nothing is to be searched.
+        response = self._fill(theta, indices, None)
+        kept = (response == 0.0) | (response >= doses) | np.isnan(response)
+        rest = np.flatnonzero(~kept.all(axis=1))
+        if rest.size:
+            purse = Purse(self.total, upper[rest], doses[rest], self.spend_all)
+            best = best_spend(theta[rest], purse, Choice(theta.shape[1], theta.shape[1]))
+            response[rest] = np.where(np.isfinite(best.values)[:, None], best.spent, np.nan)
+        return response
 
     def _respond_all_on(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         if self.min_dose is None:
             return self._fill(theta, indices, None)
-        return self._fill(theta, indices, self._purse(indices, theta.shape).doses)
+        return self._fill(theta, indices, self._ends(indices, theta.shape)[1])
 
-    def _purse(self, indices: IntArray, shape: tuple[int, ...]) -> Purse:
-        """Return what may be spent on each row's own coordinates, (n, k); nothing on padding."""
+    def _ends(self, indices: IntArray, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+        """Return the most and the least on each row's own coordinates, (n, k); 0 on padding."""
         assert self.min_dose is not None
         used = np.broadcast_to(indices >= 0, shape)
         upper = np.where(used, self.upper[indices], 0.0)
-        doses = np.where(used, self.min_dose[indices], 0.0)
-        return Purse(self.total, upper, doses, self.spend_all)
+        return upper, np.where(used, self.min_dose[indices], 0.0)
 
     def _fill(self, theta: FloatArray, indices: IntArray, doses: FloatArray | None) -> FloatArray:
         """Spend on all of these, in the order of theta; nan where they cannot all be on."""

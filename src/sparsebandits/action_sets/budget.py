@@ -107,9 +107,15 @@ class Budget(ActionSet):
 
     def _why_empty(self) -> str:
         reach = np.sort(np.minimum(self.form.upper, self.total))[::-1]
-        parts = f"the upper bounds add up to {reach.sum():g}"
+        parts = f"the upper bounds of all coordinates add up to {reach.sum():g}"
         if self.min_dose is not None:
             parts += " and the least doses leave gaps"
+        if not self.spend_all:
+            return (
+                "the rules contradict each other, or what they want on cannot all be on: at most "
+                f"{self.total:g} may be spent, {np.count_nonzero(reach)} coordinates can be used"
+                + ("" if self.min_dose is None else ", and each has its least dose")
+            )
         return f"all of the total, {self.total:g}, must be spent, and {parts}"
 
     def _search(self, theta: FloatArray, choice: Choice) -> BestSpend:

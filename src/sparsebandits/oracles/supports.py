@@ -116,7 +116,9 @@ class Supports(Rules):
                 f"at_most (H) must be at most {count}, the number of {what}, got {self.at_most}; "
                 f"use {count} if everything may be on."
             )
-        return Choice(dim, self.at_most, self.at_least, large, groups, always)
+        choice = Choice(dim, self.at_most, self.at_least, large, groups, always)
+        _refuse_contradiction(choice)
+        return choice
 
     def on(self, action_set: ActionSet) -> Choice:
         """Return the rules for the coordinates of a set, made once for it."""
@@ -184,6 +186,23 @@ def as_limit(sparsity: Any, action_set: ActionSet) -> Limit:
     rules: Supports = sparsity
     action_set.refuse_empty(action_set.dim, rules)
     return rules
+
+
+def _refuse_contradiction(choice: Choice) -> None:
+    """Refuse more that is always on than H, or a group, has room for."""
+    opened = np.unique(choice.block_of[list(choice.always)]).size
+    if opened > choice.at_most:
+        raise InvalidValueError(
+            f"at_most (H) must be at least {opened}, what is always on, got {choice.at_most}; "
+            "raise it, or leave some of `always` out."
+        )
+    for members, limit in choice.groups:
+        count = int(np.isin(members, list(choice.always)).sum())
+        if count > limit:
+            raise InvalidValueError(
+                f"{count} of the group {members.tolist()} are always on, of which at most {limit} "
+                "may be on together; raise the limit, or leave some of `always` out."
+            )
 
 
 def _as_coordinates(name: str, value: Any) -> Coordinates:

@@ -1,5 +1,7 @@
 """The floor of `guarantee=True` where axes are no actions: on sets without 0, under rules."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ import sparsebandits as sb
 from sparsebandits.exploration.found_actions import spanning_actions
 from sparsebandits.policies.floored_rule import FlooredThompsonRule
 from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import through_json
 from tests.reference.stepwise import simulate_stepwise
@@ -53,7 +57,13 @@ def spanning(name: str, *, intercept: bool) -> FloatArray:
 
 
 def floor_at(step: int) -> float:
-    return FlooredThompsonRule.rate * float(step) ** (2 / 3)
+    return FlooredThompsonRule.rate * math.pow(step, 2 / 3)
+
+
+def widths_of(rule: Rule, columns: FloatArray) -> FloatArray:
+    """The variance of the mean of each of these, for unit noise."""
+    assert isinstance(rule, ThompsonRule)
+    return rule.known.belief().widths(columns[None])
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -86,8 +96,7 @@ def test_every_mean_is_known_as_well_as_the_floor_says(name: str, intercept: boo
         forced += rule.pulls != EXPLOIT
         rule.learn(actions, actions @ THETA + 0.3 * rng.standard_normal(2), rule.pulls)
         if step > 100 and step % 20 == 0:
-            widths = rule.known.belief().widths(columns[None])
-            assert widths.max() * floor_at(step) <= 1.05
+            assert widths_of(rule, columns).max() * floor_at(step) <= 1.05
     # A mean known from n rewards has at most variance 1/n: each is forced floor(T) times at most.
     assert (forced <= len(columns) * (floor_at(STEPS) + 1)).all()
 
@@ -98,8 +107,7 @@ def test_without_it_the_floor_is_not_kept() -> None:
     for step in range(3000):
         decision = learner.ask()
         learner.tell(decision, float(decision.action @ THETA) + 0.01 * (-1.0) ** step)
-    rule = learner._rule
-    widths = rule.known.belief().widths(columns[None])
+    widths = widths_of(learner._rule, columns)
     assert X.contains(learner.ask().action)
     assert widths.max() * floor_at(3000) > 1.05
 
@@ -119,8 +127,7 @@ def test_batches_keep_it_too(name: str) -> None:
         rewards = [float(d.action @ THETA) + 0.3 * rng.standard_normal() for d in batch]
         learner.tell_many(batch, rewards)
         if number > 10:
-            widths = learner._rule.known.belief().widths(columns[None])
-            assert widths.max() * floor_at(8 * number) <= 1.05
+            assert widths_of(learner._rule, columns).max() * floor_at(8 * number) <= 1.05
     assert phases == {"explore", "exploit"}
 
 

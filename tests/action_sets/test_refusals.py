@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[Callable[..., object], dict[str, Any], type[Exception],
         sb.Budget,
         {"total": 3, "upper": [1, 1], "spend_all": True},
         ValueError,
-        "upper bounds add up to 2",
+        "upper bounds of all coordinates add up to 2",
     ),
     "doses that never add up": (
         sb.Budget,

@@ -210,7 +210,7 @@ def test_rules_that_will_not_do(rules: Any, needed: str) -> None:
         (sb.Supports(at_most=5, at_least=1), r"at most 4, the number of coordinates, got 5"),
         (sb.Supports(at_most=3, blocks=[(0, 1, 2)]), "at most 2, the number of blocks"),
         (sb.Supports(at_most=2, always=[4]), r"in 0\.\.3, got 4"),
-        (sb.Supports(at_most=2, always=[0, 1], never_together=[(0, 1)]), "contradict each other"),
+        (sb.Supports(at_most=2, always=[0, 1], never_together=[(0, 1)]), "always on, of which"),
         (sb.Supports(at_most=2, at_least=2, groups={(0, 1, 2, 3): 1}), "contradict each other"),
         (sb.Supports(at_most=2, always=[1, 1]), "distinct"),
     ],

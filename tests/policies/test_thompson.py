@@ -8,8 +8,9 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
 from sparsebandits.policies.candidates import Candidates, reach_of
+from sparsebandits.policies.floored_rule import FlooredThompsonRule
 from sparsebandits.policies.recipe import YOUNG
-from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
+from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import ellipsoid
 

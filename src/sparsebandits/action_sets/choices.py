@@ -6,14 +6,16 @@ which are on (`IN`), off (`OUT`) or open (`FREE`), and a `Choice` tells what fol
 and what the best way to decide the open ones would be for a sum of scores.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sparsebandits.action_sets.listed_rules import ListedRules
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 FREE, IN, OUT = 0, 1, 2
@@ -21,10 +23,10 @@ FREE, IN, OUT = 0, 1, 2
 StateArray = npt.NDArray[np.int8]
 
 
-@runtime_checkable
-class Rules(Protocol):
+class Rules(ABC):
     """What says which supports are allowed, on whatever set (`sparsebandits.oracles.Supports`)."""
 
+    @abstractmethod
     def choice(self, names: tuple[str, ...] | None, dim: int) -> "Choice":
         """Return the rules for coordinates of these names."""
 
@@ -82,11 +84,13 @@ class Choice:
         return order, np.searchsorted(self.block_of[order], np.arange(self.block_of.max() + 1))
 
     @cached_property
-    def _nested(self) -> list[tuple[IntArray, int]]:
+    def nested(self) -> list[tuple[IntArray, int]]:
         """Groups that no other one shares a coordinate with, and no two large blocks share.
 
         To keep the best few of such a group is never a loss, whatever else is chosen.
         """
+        if not self.groups:
+            return []
         times = np.zeros(self.dim, dtype=np.intp)
         for members, _ in self.groups:
             times[members] += 1
@@ -99,15 +103,25 @@ class Choice:
         ]
 
     @cached_property
+    def listed(self) -> ListedRules:
+        """The rules as plain lists."""
+        nested = {id(members) for members, _ in self.nested}
+        groups = [
+            (members.tolist(), limit, id(members) in nested) for members, limit in self.groups
+        ]
+        blocks = self.block_of.tolist() if self.blocks else None
+        return ListedRules(self.at_most, self.at_least, blocks, groups, list(self.always))
+
+    @cached_property
     def _overlapping(self) -> list[tuple[IntArray, int]]:
         """The other groups."""
-        nested = {id(members) for members, _ in self._nested}
+        nested = {id(members) for members, _ in self.nested}
         return [group for group in self.groups if id(group[0]) not in nested]
 
     @property
     def is_matroid(self) -> bool:
         """Whether `select` is exact: to take the best that still fits is then best."""
-        return len(self._nested) == len(self.groups)
+        return len(self.nested) == len(self.groups)
 
     @cached_property
     def width(self) -> int:
@@ -136,7 +150,7 @@ class Choice:
             part = state[:, members]
             part[(part == FREE) & (count >= limit)[:, None]] = OUT
             state[:, members] = part
-        if self._nested:
+        if self.nested:
             table, limits = self._side_by_side
             counts = _extended(included, False)[:, table].sum(axis=2)
             possible &= (counts <= limits).all(axis=1)
@@ -184,7 +198,7 @@ class Choice:
         bound. The lowest index wins a tie.
         """
         gains = np.where(state == FREE, scores, 0.0)
-        if self._nested:
+        if self.nested:
             gains = self._best_of_groups(gains, state)
         if not self.blocks:
             # What is on takes its place among the H first.
@@ -199,11 +213,11 @@ class Choice:
     @cached_property
     def _side_by_side(self) -> tuple[IntArray, IntArray]:
         """The nested groups as rows of one array, padded with dim, and their limits."""
-        width = max(members.size for members, _ in self._nested)
-        table = np.full((len(self._nested), width), self.dim, dtype=np.intp)
-        for row, (members, _) in zip(table, self._nested, strict=True):
+        width = max(members.size for members, _ in self.nested)
+        table = np.full((len(self.nested), width), self.dim, dtype=np.intp)
+        for row, (members, _) in zip(table, self.nested, strict=True):
             row[: members.size] = members
-        return table, np.array([limit for _, limit in self._nested])
+        return table, np.array([limit for _, limit in self.nested])
 
     def _best_of_groups(self, gains: FloatArray, state: StateArray) -> FloatArray:
         """Leave of each nested group the largest gains that its limit has room for."""
@@ -214,30 +228,6 @@ class Choice:
         part[_ranks(part) >= left[:, :, None]] = 0.0
         padded[:, table] = part
         return padded[:, : self.dim]
-
-    def thresholds(self, scores: FloatArray, state: StateArray) -> tuple[FloatArray, FloatArray]:
-        """Return what `select` loses at least to have a coordinate on, and gains at most for one.
-
-        Without blocks. For an open coordinate that is not selected, (n, dim): the least score that
-        it would replace, 0 where there is room. For one that is, (n,): the largest score, at least
-        0, that could come in its place.
-        """
-        chosen = self.select(scores, state)
-        taken = np.where(chosen, scores, np.inf)
-        full = chosen.sum(axis=1) + (state == IN).sum(axis=1) >= self.at_most
-        least = np.where(full, taken.min(axis=1), 0.0)
-        level = np.broadcast_to(np.where(np.isinf(least), 0.0, least)[:, None], scores.shape)
-        if self._nested:
-            table, limits = self._side_by_side
-            on = _extended(chosen | (state == IN), False)
-            tight = on[:, table].sum(axis=2) >= limits
-            worst = _extended(taken, np.inf)[:, table].min(axis=2)
-            replaced = np.where(tight & np.isfinite(worst), worst, 0.0)[:, :, None]
-            padded = _extended(level, 0.0)
-            padded[:, table] = np.maximum(padded[:, table], replaced)
-            level = padded[:, : self.dim]
-        others = np.where((state == FREE) & ~chosen, scores, 0.0)
-        return level, np.maximum(others.max(axis=1), 0.0)
 
     def complete(self, on: BoolArray, usable: BoolArray) -> BoolArray | None:
         """Return a support that meets all rules and includes these, (dim,); None if there is none.

@@ -267,7 +267,7 @@ def _scan(points: FloatArray, theta: FloatArray) -> BestSupport:
     best = int(values.argmax())
     support = np.flatnonzero(points[best])
     others = values[(points[:, support] == 0).any(axis=1)]
-    runner = float(others.max()) if support.size else math.nan
+    runner = float(others.max(initial=-math.inf)) if support.size else math.nan
     return BestSupport(tuple(support.tolist()), float(values[best]), runner_up=runner)
 
 

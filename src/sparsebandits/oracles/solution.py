@@ -76,6 +76,8 @@ class BatchSolution:
 
     def reshape(self, leading: tuple[int, ...]) -> "BatchSolution":
         """Give the rows the leading shape of the theta they answer."""
+        if leading == self.values.shape:
+            return self
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         return replace(
             self, **{name: a.reshape(*leading, *a.shape[1:]) for name, a in arrays.items()}

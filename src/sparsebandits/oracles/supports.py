@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.action_sets.choices import Choice
+from sparsebandits.action_sets.choices import Choice, Rules
 from sparsebandits.action_sets.names import place_of
 from sparsebandits.descriptions import as_fields, nearest
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
@@ -18,7 +18,7 @@ Coordinates = tuple[Coordinate, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Supports:
+class Supports(Rules):
     """Rules for the coordinates that are on: what H is, and more.
 
     A coordinate is on when it may differ from 0; where the set has a least dose for it, it then has
@@ -116,7 +116,9 @@ class Supports:
                 f"at_most (H) must be at most {count}, the number of {what}, got {self.at_most}; "
                 f"use {count} if everything may be on."
             )
-        return Choice(dim, self.at_most, self.at_least, large, groups, always)
+        choice = Choice(dim, self.at_most, self.at_least, large, groups, always)
+        _refuse_contradiction(choice)
+        return choice
 
     def on(self, action_set: ActionSet) -> Choice:
         """Return the rules for the coordinates of a set, made once for it."""
@@ -184,6 +186,23 @@ def as_limit(sparsity: Any, action_set: ActionSet) -> Limit:
     rules: Supports = sparsity
     action_set.refuse_empty(action_set.dim, rules)
     return rules
+
+
+def _refuse_contradiction(choice: Choice) -> None:
+    """Refuse more that is always on than H, or a group, has room for."""
+    opened = np.unique(choice.block_of[list(choice.always)]).size
+    if opened > choice.at_most:
+        raise InvalidValueError(
+            f"at_most (H) must be at least {opened}, what is always on, got {choice.at_most}; "
+            "raise it, or leave some of `always` out."
+        )
+    for members, limit in choice.groups:
+        count = int(np.isin(members, list(choice.always)).sum())
+        if count > limit:
+            raise InvalidValueError(
+                f"{count} of the group {members.tolist()} are always on, of which at most {limit} "
+                "may be on together; raise the limit, or leave some of `always` out."
+            )
 
 
 def _as_coordinates(name: str, value: Any) -> Coordinates:

@@ -10,6 +10,7 @@ from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation.core_ridge import FRESH
 from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.policies.design import Design
+from sparsebandits.policies.floored_rule import FlooredThompsonRule
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.parameters import (
     checked,
@@ -22,7 +23,7 @@ from sparsebandits.policies.parameters import (
 )
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.rule import Rule
-from sparsebandits.policies.thompson_rule import FlooredThompsonRule, ThompsonRule
+from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 
 

@@ -19,7 +19,7 @@ from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import YOUNG, Recipe
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import PerSet, Tape, normals
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray
 
 _RENEWED = ("told", "mean", "spread", "aged", "prior_scale", "sigma_young", "renewal")
 """What changes before a decision."""
@@ -227,9 +227,9 @@ class ThompsonRule(RidgeRule):
                 self._take_in(self.everyone)
                 self.posterior = known.copy()
                 sigma = self._level(known, slice(None))
-                for _ in range(count):
-                    action, _ = self.decide(self.everyone, current, sigma)
-                    plays.append(Played.of(action[0], EXPLOIT, context))
+                for place in range(count):
+                    action, pull = self._next_of_batch(current, sigma, place)
+                    plays.append(Played.of(action[0], pull, context))
                     self.posterior.imagine(self.design.columns(action, self.contexts))
             except BaseException:
                 self.posterior = before
@@ -239,6 +239,12 @@ class ThompsonRule(RidgeRule):
         self.aged += count
         self.pulls = np.full(self.lanes, EXPLOIT)
         return plays
+
+    def _next_of_batch(
+        self, current: ActionSet, sigma: FloatArray, place: int
+    ) -> tuple[FloatArray, int]:
+        """Return the action of the only lane after `place` others whose rewards are not known."""
+        return self.decide(self.everyone, current, sigma)[0], EXPLOIT
 
     def _decide_anew(self, due: IntArray, current: ActionSet) -> tuple[FloatArray, FloatArray]:
         own = current is self.action_set and current.sorting is not None
@@ -442,56 +448,6 @@ class ThompsonRule(RidgeRule):
         spreads = belief.spreads(normals)
         spreads *= (self.recipe.scale * sigma)[:, None, None]
         return climbed(candidates, spreads, self._reach(current), self.recipe.climbs)
-
-
-class FlooredThompsonRule(ThompsonRule):
-    """The same with a floor of exploration that keeps the paper's rates."""
-
-    rate: ClassVar[float] = 0.1
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._longest = PerSet(self._allowed_reach)
-
-    def _allowed_reach(self, current: ActionSet) -> FloatArray:
-        """Return the longest action along each axis; 0 where none is, or none is allowed."""
-        lower, upper = current.axis_reach()
-        reach = np.where(upper >= -lower, upper, lower)
-        if self.oracle.is_ruled:
-            ends = np.diag(reach)
-            reach = reach * [self.oracle.obeyed_by(end, current) for end in ends]
-        return reach
-
-    def choose(self, current: ActionSet) -> FloatArray:
-        """Play the axis known least where it is known less than the floor wants."""
-        reach = self._longest(current)
-        power = 0.5 if current.is_strongly_convex else 2 / 3
-        known = self.posterior.counts + self.told
-        floor = self.rate * (known + 1.0) ** power
-        doubt = self.known.variances()[:, self.design.base :: self.design.width] * reach**2
-        axis = doubt.argmax(axis=1)
-        actions = super().choose(current)
-        forced = np.flatnonzero(doubt[self.everyone, axis] * floor > 1)
-        self.pulls = np.full(self.lanes, EXPLOIT)
-        if forced.size:
-            self.pulls[forced] = axis[forced]
-            actions = actions.copy()
-            actions[forced] = 0.0
-            along = forced[self._axis_teaches(forced, axis[forced], reach, current)]
-            actions[along, axis[along]] = reach[axis[along]]
-        return actions
-
-    def _axis_teaches(
-        self, lanes: IntArray, axis: IntArray, reach: FloatArray, current: ActionSet
-    ) -> BoolArray:
-        """Whether the end of an axis teaches more than 0, which teaches the baseline."""
-        if not self.design.intercept or not current.contains_zero:
-            return np.ones(lanes.size, dtype=np.bool_)
-        ends = np.zeros((lanes.size, self.dim))
-        ends[np.arange(lanes.size), axis] = reach[axis]
-        model = self.known
-        widths = model.widths(self.design.columns(ends), lanes)
-        return np.asarray(widths >= model.variances(lanes)[:, 0])
 
 
 def _is_part(current: ActionSet, whole: ActionSet) -> bool:

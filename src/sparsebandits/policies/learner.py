@@ -17,6 +17,7 @@ from sparsebandits.descriptions import Described
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.oracles import SparseOracle, Supports, as_limit
 from sparsebandits.policies.certificate import Certificate
+from sparsebandits.policies.parameters import checked, flag
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.saved_state import read_body, read_decisions, read_told, sealed
@@ -193,6 +194,20 @@ class Policy(Described):
         if "action_set" in fields:  # without it, the constructor names what is missing
             fields["action_set"] = ActionSet.from_dict(fields["action_set"])
         return cls(**fields)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class InterceptPolicy(Policy):
+    """A policy that reckons with a baseline in every reward where it is told to.
+
+    Parameters
+    ----------
+    intercept : bool
+        Whether rewards are b + theta·x with b unknown; a constant in every reward then changes no
+        decision. Off by default, as in the papers.
+    """
+
+    intercept: bool = checked(flag, False)
 
 
 class ReferencePolicy(Policy):

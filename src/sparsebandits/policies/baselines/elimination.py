@@ -414,4 +414,4 @@ class SupportEliminationRule(RidgeRule):
 
         The test does not count them, because whoever logged them may have chosen by the rewards.
         """
-        self.posterior.add_many(actions, rewards)
+        super().learn_many(actions, rewards)

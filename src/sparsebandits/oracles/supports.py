@@ -186,6 +186,11 @@ def as_limit(sparsity: Any, action_set: ActionSet) -> Limit:
     return rules
 
 
+def limit_label(limit: Limit) -> int | str:
+    """Return H, or rules as text: what a column or a label of a table holds."""
+    return limit if isinstance(limit, int) else str(limit)
+
+
 def _as_coordinates(name: str, value: Any) -> Coordinates:
     """Return a tuple of indices and names."""
     if isinstance(value, str) or not isinstance(value, Iterable):

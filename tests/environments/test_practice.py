@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import sparsebandits as sb
 from sparsebandits.environments import environment_from_dict
 from sparsebandits.environments.course import _BLOCK, Course
 from sparsebandits.simulation.blockwise_engine import can_run
+from sparsebandits.sweeps.spec import read_sweep
 from tests.reference.stepwise import simulate_stepwise
 
 DIM = 4
@@ -197,3 +199,52 @@ def test_regret_is_against_the_best_for_theta_of_each_step(name: str) -> None:
     np.testing.assert_array_equal(run.optimal_share, 1.0)
     other = sb.simulate(sb.RandomSparse(action_set=X, sparsity=2), EVERY[name], 60, 3, seed=2)
     assert other.regret[:, -1].min() > 10
+
+
+def test_a_session_holds_to_rules_and_names() -> None:
+    mix = sb.Box(np.zeros(3), np.ones(3), names=["tv", "radio", "web"])
+    env = sb.LinearEnvironment(action_set=mix, theta_star=[1.0, 2.0, 3.0])
+    assert env.names == mix.names
+    rules = sb.Supports(at_most=2, never_together=[("tv", "radio")])
+    session = env.start(seed=0, sparsity=rules)
+    assert session.sparsity == rules
+    assert session.pull([1.0, 0.0, 1.0]) > 0
+    with pytest.raises(sb.InvalidValueError, match=r"never_together.*'tv', 'radio'"):
+        session.pull([1.0, 1.0, 0.0])
+    assert session.step == 1
+    with pytest.raises(sb.InvalidValueError, match="did you mean 'radio'"):
+        env.start(seed=0, sparsity=sb.Supports(at_most=2, always=["raido"]))
+
+
+def test_rules_contexts_and_doses_side_by_side(tmp_path: Path) -> None:
+    """`compare` with all of them at once, and `sweep` with doses and rules."""
+    mix = sb.Budget(1.0, np.full(4, 0.6), min_dose=np.full(4, 0.2), names=["a", "b", "c", "d"])
+    rules = sb.Supports(at_most=2, groups={("a", "b"): 1})
+    env = sb.LinearEnvironment(
+        action_set=mix, theta_star=sb.UniformCube(), contexts=sb.GaussianContexts(2), baseline=3.0
+    )
+    seeing = sb.SparseThompson(action_set=mix, sparsity=rules, context=2)
+    policies = {"seeing": seeing, "blind": sb.LinTS(action_set=mix, sparsity=rules)}
+    table = sb.compare(policies, env, horizon=20, trials=2, workers=1).to_dict()
+    assert [entry["label"] for entry in table["policies"]] == ["seeing", "blind"]
+    spec = read_sweep(
+        {
+            "trials": 2,
+            "horizon": 15,
+            "sparsity": rules.to_dict(),
+            "policies": [{"kind": "sparse-thompson", "context": 2}],
+            "environments": [
+                {
+                    "action_set": mix.to_dict(),
+                    "theta_star": {"kind": "uniform-cube"},
+                    "contexts": {"kind": "gaussian", "size": 2},
+                }
+            ],
+        }
+    )
+    [cell] = spec.cells
+    assert cell.policy.sparsity == rules
+    assert cell.columns["sparsity"] == str(rules)
+    sb.sweep(spec, tmp_path / "out")
+    shown = sb.compare_sweep(tmp_path / "out")
+    assert [entry.columns["sparsity"] for entry in shown.entries] == [str(rules)]

@@ -463,6 +463,10 @@ class Learner:
         "paper" and "coordinate", which pay for each number of replications by itself. For the
         others ("stitched", "mixture", "pairwise", "support") it is not proved: their martingale
         takes one replication of the whole basis at a time, and logs do not come like that.
+
+        Where rewards fade (``half_life``), logged pairs count in full now, all alike, whatever
+        their order, and fade from now on with the decisions that follow: the clock is that of
+        decisions, and logs do not move it.
         """
         played = as_array("actions", actions, ndim=2)
         earned = as_array("rewards", rewards, ndim=1)

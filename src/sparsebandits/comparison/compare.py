@@ -282,7 +282,7 @@ def _check(policies: Mapping[str, Policy], reference: str | None) -> str:
     sparsities = {policy.sparsity for policy in policies.values()}
     if len(sparsities) > 1:
         raise InvalidValueError(
-            f"All policies must have the same sparsity, got {sorted(map(str, sparsities))}: with "
+            f"All policies must have the same sparsity, got [{', '.join(sorted(map(str, sparsities)))}]: with "
             "another H they would solve another problem."
         )
     if reference is None:

@@ -44,6 +44,27 @@ def test_a_cycle_explores_the_basis_and_0() -> None:
     assert "baseline 5" in str(learner.summary())
 
 
+@pytest.mark.parametrize("use_all_data", [False, True])
+def test_a_summary_has_intervals_and_chances(use_all_data: bool) -> None:
+    """Those of least squares on (1, x): sigma sqrt(diag (X'X)^-1)."""
+    X = sb.Box(np.zeros(DIM), np.ones(DIM), names=["tv", "radio", "web", "mail"])
+    learner = apsee(X, sigma=0.3, intercept=True, use_all_data=use_all_data).start()
+    rng, rows = np.random.default_rng(0), []
+    for _ in range(9 * (DIM + 1) + 2):
+        decision = learner.ask()
+        rows.append(np.append(decision.action, 1.0))
+        reward = 5.0 + float(THETA @ decision.action + 0.3 * rng.standard_normal())
+        learner.tell(decision, reward)
+    summary, design = learner.summary(), np.array(rows)
+    expected = 0.3 * np.sqrt(np.diag(np.linalg.inv(design.T @ design)))[:DIM]
+    np.testing.assert_allclose(summary.deviation, expected, rtol=1e-9)
+    assert summary.rewards == len(rows)
+    assert summary.inclusion[0] > 0.95
+    assert summary.inclusion[1] < 0.5
+    assert "radio" in str(summary)
+    assert learner.summary().inclusion.tolist() == summary.inclusion.tolist()
+
+
 def test_after_the_lock_the_support_and_0_are_explored() -> None:
     policy = apsee(confidence="pairwise", explore_locked_only=True, intercept=True)
     learner = policy.start()

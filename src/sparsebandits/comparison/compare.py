@@ -281,9 +281,10 @@ def _check(policies: Mapping[str, Policy], reference: str | None) -> str:
             )
     sparsities = {policy.sparsity for policy in policies.values()}
     if len(sparsities) > 1:
+        given = ", ".join(sorted(map(str, sparsities)))
         raise InvalidValueError(
-            f"All policies must have the same sparsity, got [{', '.join(sorted(map(str, sparsities)))}]: with "
-            "another H they would solve another problem."
+            f"All policies must have the same sparsity, got [{given}]: with another H they would "
+            "solve another problem."
         )
     if reference is None:
         return next(iter(policies))

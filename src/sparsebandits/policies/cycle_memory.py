@@ -7,21 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation import ArmLanes, GramLanes, pooled_sigma
-from sparsebandits.estimation.least_squares import inverse_root
+from sparsebandits.estimation import ArmLanes, GramLanes
 from sparsebandits.policies.cycle import Cycle
+from sparsebandits.policies.cycle_summary import described, rewards_behind
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.rule import Rule, check_sums
-from sparsebandits.policies.summary import Summary, baseline_note
+from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
 
 _PLAN = ("plan", "planned", "locked", "support", "tested", "information")
 PLACE = ("cycle", "due", "closed", "left", *_PLAN)
 """Where a lane stands in its cycle."""
-
-_DRAWN_DIM = 2000
-"""Up to this many coordinates a summary has intervals, and chances by draws."""
 
 _SUMS = ("moments", "lost", "counts")
 """What is saved of the sums over all actions."""
@@ -181,62 +178,10 @@ class CycleMemory(Rule):
         return np.where(self.planned[:, None], self.plan, np.nan)
 
     def summary(self, draws: int) -> Summary:
-        """Return what is known of each coordinate in the only lane, and of the baseline.
-
-        Intervals are those of least squares at this moment, not the wider ones for all cycles at
-        once on which a lock rests; with more than 2,000 coordinates there are none.
-        """
-        summary, told = super().summary(draws), self._rewards_kept()
-        if not self.is_known(self.everyone)[0]:
-            return replace(summary, rewards=told)
-        sigma, note = self._summary_sigma(), ""
-        if self.parts.intercept:
-            note = baseline_note(self.anchor[0] + self._baseline())
-        summary = replace(summary, rewards=told, sigma=sigma, note=note)
-        if self.dim > _DRAWN_DIM:
-            return summary
-        errors, inclusion = self._errors(), summary.inclusion
-        if sigma > 0:
-            normals = np.random.default_rng(told).standard_normal((draws, errors.shape[1]))
-            drawn = summary.estimate + sigma * (normals @ errors.T)
-            inclusion = (self.oracle.actions(drawn, self.action_set) != 0).mean(axis=0)
-        deviation = sigma * np.linalg.norm(errors, axis=1)
-        return replace(summary, deviation=deviation, inclusion=inclusion)
-
-    def _rewards_kept(self) -> int:
-        """Return how many rewards of the only lane are behind its estimate."""
-        if self.arms is None or self.parts.keeps_all:
-            assert self.sums is not None
-            return int(self.sums.counts[0])
-        return int(self.arms.counts[0].sum())
-
-    def _summary_sigma(self) -> float:
-        """Return the sigma that was given, or the pooled estimate; nan where there is neither."""
-        test = self.parts.test
-        if test is not None and not isinstance(test.sigma, str):
-            return float(test.sigma)
-        if self.arms is None:
-            return math.nan
-        sigma = pooled_sigma(self.arms.residual_squares[0], self.arms.degrees_of_freedom[0])
-        return float(sigma) if np.isfinite(sigma) else math.nan
-
-    def _errors(self) -> FloatArray:
-        """Return E, (dim, n): theta_hat of the only lane is off by sigma E times n unit normals."""
-        if self.sums is not None:
-            return np.asarray(inverse_root(self.sums.gram())[0][0, self.design.base :])
-        assert self.arms is not None
-        assert self.parts.basis is not None
-        noise = np.diag(self.arms.counts[0] ** -0.5)
-        return np.asarray(self.parts.basis.estimate(noise).T)
-
-    def _baseline(self) -> float:
-        """Return b above the anchor in the only lane, where theta is known."""
-        if self.sums is not None:
-            return float(self.sums.estimate()[0, 0])
-        assert self.arms is not None
-        origin = self.parts.actions(np.array([self.dim]))[0]
-        mean = self.arms.sums[0, -1] / self.arms.counts[0, -1]
-        return float(mean - origin @ self.least_squares(self.everyone)[0])
+        """Return what is known of each coordinate in the only lane, and of the baseline."""
+        known = bool(self.is_known(self.everyone)[0])
+        summary = replace(super().summary(draws), rewards=rewards_behind(self.arms, self.sums))
+        return described(self, summary, draws) if known else summary
 
     def cycle_of(self, lane: int) -> int:
         """Return c of the last choice."""

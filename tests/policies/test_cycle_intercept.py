@@ -112,6 +112,19 @@ def test_moving_sets_without_0_are_explored_beside_their_axes() -> None:
     np.testing.assert_allclose(learner.theta_hat, THETA, atol=1e-9)
 
 
+def test_on_one_set_0_is_explored_as_often_as_each_axis() -> None:
+    """Where nothing is ever exploited, because nothing has a gap."""
+    learner = moving(sb.LpBall(DIM), intercept=True).start()
+    played = []
+    for _ in range(7 * (DIM + 1)):
+        decision = learner.ask()
+        learner.tell(decision, 5.0)
+        played.append(tuple(decision.indices.tolist()))
+    assert {axis: played.count(axis) for axis in set(played)} == dict.fromkeys(
+        [(), *((i,) for i in range(DIM))], 7
+    )
+
+
 def test_a_million_coordinates_take_vectors_only() -> None:
     dim = 1_000_000
     policy = sb.APSEE(action_set=sb.LpBall(dim), sparsity=2, sigma=0.1, intercept=True)
@@ -232,7 +245,9 @@ def test_logs_tell_the_baseline_too() -> None:
         np.testing.assert_allclose(learner.theta_hat, THETA, atol=1e-9)
         again = through_json(learner)
         assert again.to_dict() == learner.to_dict()
-    assert learner.certificate().replications >= 1
+    learner = apsee(intercept=True).start()
+    learner.warm_start(np.vstack([3 * [axes], others[None, :5]]).reshape(-1, DIM), np.zeros(20))
+    assert learner.certificate().replications == 3
 
 
 def test_a_learner_saved_before_the_keyword_reads() -> None:

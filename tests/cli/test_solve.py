@@ -55,7 +55,7 @@ def test_json_from_json(tmp_path: Path) -> None:
         (TOML.replace("theta", "tetha"), "unknown key 'tetha'"),
         (TOML.replace("box", "bx"), "must be of kind"),
         (TOML.replace("0.9", "nan"), "theta must be finite"),
-        (TOML.replace("names = [", "names = [1,"), "names must be a list of 4"),
+        (TOML.replace("names = [", "names = [1,"), "non-empty texts, got 1 at index 0"),
         ("theta = [", "not valid TOML"),
     ],
 )

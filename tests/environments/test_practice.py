@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import sparsebandits as sb
 from sparsebandits.environments import environment_from_dict
 from sparsebandits.environments.course import _BLOCK, Course
 from sparsebandits.simulation.blockwise_engine import can_run
+from sparsebandits.sweeps.spec import read_sweep
 from tests.reference.stepwise import simulate_stepwise
 
 DIM = 4
@@ -173,18 +175,19 @@ def test_a_session_without_a_stream_for_contexts_is_refused() -> None:
 @every_kind
 @pytest.mark.parametrize("kind", ["apsee", "lin-ts", "sparse-thompson"])
 def test_simulations_are_those_step_by_step(name: str, kind: str) -> None:
-    """And the engine over whole cycles, which knows of none of this, is not taken."""
+    """And the engine over whole cycles, which knows of a baseline alone, is not taken else."""
     made: dict[str, sb.Policy] = {
         "apsee": sb.APSEE(action_set=X, sparsity=2, sigma=0.2, confidence_scale=0.02),
         "lin-ts": sb.LinTS(action_set=X, sparsity=2, intercept=True),
         "sparse-thompson": sb.SparseThompson(action_set=X, sparsity=2, half_life=30.0),
     }
     env, policy = EVERY[name], made[kind]
-    assert not can_run(policy, env)
+    assert can_run(policy, env) == (kind == "apsee" and env.is_steady)
     options: dict[str, Any] = {"horizon": 50, "trials": 2, "seed": 1, "points": 12}
     fast, slow = sb.simulate(policy, env, **options), simulate_stepwise(policy, env, **options)
-    for measure in ("regret", "theta_error", "optimal_share", "locked_at", "optimum"):
+    for measure in ("theta_error", "optimal_share", "locked_at", "optimum"):
         np.testing.assert_array_equal(getattr(fast, measure), getattr(slow, measure))
+    np.testing.assert_allclose(fast.regret, slow.regret, rtol=1e-12)  # summed in another order
     assert np.isfinite(fast.optimum).all() == env.is_steady
     assert fast.regret.min() >= 0
 
@@ -196,3 +199,52 @@ def test_regret_is_against_the_best_for_theta_of_each_step(name: str) -> None:
     np.testing.assert_array_equal(run.optimal_share, 1.0)
     other = sb.simulate(sb.RandomSparse(action_set=X, sparsity=2), EVERY[name], 60, 3, seed=2)
     assert other.regret[:, -1].min() > 10
+
+
+def test_a_session_holds_to_rules_and_names() -> None:
+    mix = sb.Box(np.zeros(3), np.ones(3), names=["tv", "radio", "web"])
+    env = sb.LinearEnvironment(action_set=mix, theta_star=[1.0, 2.0, 3.0])
+    assert env.names == mix.names
+    rules = sb.Supports(at_most=2, never_together=[("tv", "radio")])
+    session = env.start(seed=0, sparsity=rules)
+    assert session.sparsity == rules
+    assert session.pull([1.0, 0.0, 1.0]) > 0
+    with pytest.raises(sb.InvalidValueError, match=r"never_together.*'tv', 'radio'"):
+        session.pull([1.0, 1.0, 0.0])
+    assert session.step == 1
+    with pytest.raises(sb.InvalidValueError, match="did you mean 'radio'"):
+        env.start(seed=0, sparsity=sb.Supports(at_most=2, always=["raido"]))
+
+
+def test_rules_contexts_and_doses_side_by_side(tmp_path: Path) -> None:
+    """`compare` with all of them at once, and `sweep` with doses and rules."""
+    mix = sb.Budget(1.0, np.full(4, 0.6), min_dose=np.full(4, 0.2), names=["a", "b", "c", "d"])
+    rules = sb.Supports(at_most=2, groups={("a", "b"): 1})
+    env = sb.LinearEnvironment(
+        action_set=mix, theta_star=sb.UniformCube(), contexts=sb.GaussianContexts(2), baseline=3.0
+    )
+    seeing = sb.SparseThompson(action_set=mix, sparsity=rules, context=2)
+    policies = {"seeing": seeing, "blind": sb.LinTS(action_set=mix, sparsity=rules)}
+    table = sb.compare(policies, env, horizon=20, trials=2, workers=1).to_dict()
+    assert [entry["label"] for entry in table["policies"]] == ["seeing", "blind"]
+    spec = read_sweep(
+        {
+            "trials": 2,
+            "horizon": 15,
+            "sparsity": rules.to_dict(),
+            "policies": [{"kind": "sparse-thompson", "context": 2}],
+            "environments": [
+                {
+                    "action_set": mix.to_dict(),
+                    "theta_star": {"kind": "uniform-cube"},
+                    "contexts": {"kind": "gaussian", "size": 2},
+                }
+            ],
+        }
+    )
+    [cell] = spec.cells
+    assert cell.policy.sparsity == rules
+    assert cell.columns["sparsity"] == str(rules)
+    sb.sweep(spec, tmp_path / "out")
+    shown = sb.compare_sweep(tmp_path / "out")
+    assert [entry.columns["sparsity"] for entry in shown.entries] == [str(rules)]

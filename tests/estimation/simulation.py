@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import scipy.stats
 
-from sparsebandits.exploration import Basis, BlockBasis, DiagonalBasis
+from sparsebandits.exploration import AffineBasis, Basis, BlockBasis, DiagonalBasis
 from sparsebandits.validation import BoolArray, FloatArray
 
 RUNS = 2000
@@ -21,6 +21,7 @@ BASES: dict[str, Basis] = {
             ([4], [[0.7]]),
         ]
     ),
+    "baseline": AffineBasis(DiagonalBasis([1.0, 0.8, -1.0, 0.9, 1.0, 0.7]), np.zeros(6)),
 }
 
 
@@ -36,9 +37,10 @@ def errors(noise: str, basis_name: str) -> FloatArray:
     """theta_hat_c - theta* with unit noise, (RUNS, CYCLES, dim), by cumulative sums."""
     basis = BASES[basis_name]
     rng = np.random.default_rng([20, len(noise), len(basis_name)])
-    sums = draw(noise, rng, (RUNS, CYCLES, basis.dim)).cumsum(axis=1)
+    sums = draw(noise, rng, (RUNS, CYCLES, basis.count)).cumsum(axis=1)
     sums /= np.arange(1, CYCLES + 1)[:, None]
-    return basis.estimate(sums)
+    # A baseline is in all means alike, and cancels.
+    return basis.estimate(sums - 100.0 if basis.count > basis.dim else sums)
 
 
 def most_allowed(runs: int, delta: float) -> int:

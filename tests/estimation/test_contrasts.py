@@ -8,7 +8,7 @@ import pytest
 
 from sparsebandits.estimation import contrasts
 from sparsebandits.estimation.contrasts import largest_contrast_variance, sum_of_two_largest
-from sparsebandits.exploration import Basis, BlockBasis, DiagonalBasis, MatrixBasis
+from sparsebandits.exploration import AffineBasis, Basis, BlockBasis, DiagonalBasis, MatrixBasis
 from sparsebandits.validation import FloatArray
 from tests.estimation.simulation import BASES
 from tests.exploration.examples import example_bases
@@ -31,7 +31,7 @@ def test_all_representations_agree_with_all_pairs(basis: Basis, seed: int) -> No
     weights = np.random.default_rng(seed).uniform(0.0, 2.0, basis.dim) ** 3
     expected = slow(basis, weights)
     assert largest_contrast_variance(basis, weights) == pytest.approx(expected, rel=1e-8)
-    dense = MatrixBasis(basis.actions)
+    dense = MatrixBasis(np.linalg.cholesky(basis.gram).T)  # of the same B
     assert largest_contrast_variance(dense, weights) == pytest.approx(expected, rel=1e-8)
 
 
@@ -40,6 +40,22 @@ def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = np.linspace(0.5, 2.0, basis.dim)
     monkeypatch.setattr(contrasts, "_CHUNK_ENTRIES", 2 * basis.dim)
     assert largest_contrast_variance(basis, weights) == pytest.approx(slow(basis, weights))
+
+
+def test_with_a_baseline_many_coordinates_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As few as these are not; on axes the bound is what it bounds."""
+    on_axes, skew = example_bases()[3:5]
+    monkeypatch.setattr(contrasts, "EXACT_DIM", 1)
+    monkeypatch.setattr("sparsebandits.exploration.affine.EXACT_DIM", 1)
+    weights = np.linspace(0.5, 2.0, on_axes.dim)
+    assert largest_contrast_variance(on_axes, weights) == pytest.approx(slow(on_axes, weights))
+    assert largest_contrast_variance(skew, weights) >= slow(skew, weights)
+    for basis in (on_axes, skew):
+        assert isinstance(basis, AffineBasis)
+        bounded = AffineBasis(basis.differences, basis.origin).lambda_0
+        assert 0 < bounded <= basis.lambda_0
+    even = DiagonalBasis(np.full(5, 2.0))
+    assert AffineBasis(even, np.zeros(5)).lambda_0 == pytest.approx(4 / 6)
 
 
 def test_one_coordinate_has_no_pair() -> None:

@@ -147,3 +147,18 @@ def test_a_lane_does_not_depend_on_the_lanes_beside_it() -> None:
         assert single.moments[0].tobytes() == beside.moments[lane].tobytes()
         assert single.lost[0].tobytes() == beside.lost[lane].tobytes()
         assert single.estimate()[0].tobytes() == beside.estimate()[lane].tobytes()
+
+
+def test_what_is_known_beside_a_baseline_is_worth_fewer_cycles() -> None:
+    """The largest c with V - (sum x)(sum x)' / n >= c B, by generalised eigenvalues."""
+    rng = np.random.default_rng(8)
+    actions = rng.standard_normal((30, 4)) + 2.0
+    data = GramLanes(1, 5)
+    data.add_many(np.column_stack([np.ones(30), actions]), rng.standard_normal(30))
+    centred = actions - actions.mean(axis=0)
+    basis = np.diag([1.0, 4.0, 0.25, 2.0])
+    for gram in (None, basis):
+        given = np.eye(4) if gram is None else gram
+        least = scipy.linalg.eigh(centred.T @ centred, given, eigvals_only=True)[0]
+        assert data.least_information(gram, free=1)[0] == pytest.approx(least, rel=1e-9)
+        assert scipy.linalg.eigh(actions.T @ actions, given, eigvals_only=True)[0] > least

@@ -3,7 +3,7 @@
 import numpy as np
 
 import sparsebandits as sb
-from sparsebandits.exploration import Basis, BlockBasis, DiagonalBasis, MatrixBasis
+from sparsebandits.exploration import AffineBasis, Basis, BlockBasis, DiagonalBasis, MatrixBasis
 from sparsebandits.validation import FloatArray
 
 DIM = 7
@@ -62,4 +62,6 @@ def example_bases() -> list[Basis]:
         DiagonalBasis([1.0, -2.0, 0.5, 3.0, -0.1, 1.0, 1.5]),
         BlockBasis(blocks),
         MatrixBasis(spanning_matrix(DIM, 4)),
+        AffineBasis(DiagonalBasis([1.0, -2.0, 0.5, 3.0, -0.1, 1.0, 1.5]), np.zeros(DIM)),
+        AffineBasis(MatrixBasis(spanning_matrix(DIM, 6)), np.linspace(-1.0, 2.0, DIM)),
     ]

@@ -105,7 +105,7 @@ def test_every_built_basis_survives_json(name: str) -> None:
     ("data", "message"),
     [
         ([1, 2], "must be a table of keys"),
-        ({"kind": "dense"}, "must be of kind 'diagonal', 'block', 'matrix', got 'dense'"),
+        ({"kind": "dense"}, "must be of kind 'diagonal', 'block', 'matrix', 'affine', got 'dense'"),
         ({"scales": [1.0]}, "got None"),
         ({"kind": "diagonal", "rows": [1.0]}, r"'diagonal' does not take the keys \['rows'\]"),
         ({"kind": "diagonal", "scales": "ab"}, "scales must be an array of numbers"),

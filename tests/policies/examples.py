@@ -78,6 +78,12 @@ def slates(dim: int = DIM) -> sb.FiniteSet:
     return sb.FiniteSet(np.vstack([np.zeros(dim), np.eye(dim), -np.eye(dim), pairs, -pairs]))
 
 
+def without_zero(dim: int = DIM) -> sb.Polytope:
+    """0.3 <= x_0 <= 1, and a cube in the others: 0 is not in it."""
+    rows = np.vstack([np.eye(dim), -np.eye(dim)])
+    return sb.Polytope(rows, np.concatenate([np.ones(dim), [-0.3], np.ones(dim - 1)]))
+
+
 def _compact_on(factory: Callable[[np.random.Generator, int], sb.ActionSet]) -> Make:
     return lambda: compact(factory(np.random.default_rng(3), DIM))
 
@@ -91,6 +97,8 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: apsee(sb.Box(np.zeros(DIM), np.ones(DIM)), sigma="estimate"),
         lambda: apsee(sb.Ellipsoid(np.diag([1.0, 2.0, 3.0, 0.5])), basis="boundary"),
         lambda: apsee(confidence="pairwise", explore_locked_only=True),
+        lambda: apsee(confidence="pairwise", explore_locked_only=True, intercept=True),
+        lambda: apsee(box(), sigma="estimate", use_all_data=True, intercept=True),
     ],
     "apsee-g": [
         lambda: apsee_g(),
@@ -98,22 +106,26 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: apsee_g(sb.LpBall(DIM, p=1.5), use_all_data=True),
         lambda: apsee_g(polytope(), insist=True),
         lambda: apsee_g(sb.Budget(1.0, np.full(DIM, 0.6)), schedule="sqrt"),
+        lambda: apsee_g(oracle="exact", basis="designed", confidence="support", intercept=True),
     ],
     "apsee-compact": [
         *(_compact_on(factory) for _, factory in SETS),
         lambda: compact(oracle="swap", use_all_data=True),
         lambda: compact(ellipsoid(), oracle="auto", basis="block-uniform", basis_seed=3),
+        lambda: compact(without_zero(), oracle="exact", intercept=True),
     ],
     "apsee-hedged": [
         lambda: hedged(),
         lambda: hedged(ellipsoid(), oracle="greedy", confidence="support", sigma="estimate"),
         lambda: hedged(explore_locked_only=False, use_all_data=True, waiting="linear"),
+        lambda: hedged(intercept=True),
     ],
     "time-varying": [
         lambda: moving(),
         lambda: moving(sb.LpBall(DIM), oracle="exact"),
         lambda: moving(polytope(), gap_test=False),
         lambda: moving(polytope(), schedule="sqrt"),
+        lambda: moving(intercept=True),
         lambda: moving(sb.Box(-np.ones(DIM), np.ones(DIM)), schedule="sqrt", oracle="top-h"),
     ],
     "sparse-thompson": [
@@ -143,11 +155,13 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: adaptive("pege"),
         lambda: adaptive("pege", ellipsoid(), basis="block-gaussian", basis_seed=2),
         lambda: adaptive("pege", box(), schedule="sqrt", use_all_data=True, basis="boundary"),
+        lambda: adaptive("pege", slates(), intercept=True),
     ],
     "explore-then-commit": [
         lambda: adaptive("explore-then-commit", horizon=60),
         lambda: adaptive("explore-then-commit", box(), horizon=10, exploration_steps=9),
         lambda: adaptive("explore-then-commit", ellipsoid(), horizon=99, basis="designed"),
+        lambda: adaptive("explore-then-commit", horizon=60, intercept=True),
     ],
     "epsilon-greedy": [
         lambda: adaptive("epsilon-greedy", rate=0.4),
@@ -164,6 +178,7 @@ EXAMPLES: dict[str, list[Make]] = {
         lambda: adaptive("support-elimination", sigma=SIGMA),
         lambda: adaptive("support-elimination", ellipsoid(), basis="block-gaussian"),
         lambda: adaptive("support-elimination", box(), growth=1.5, refine=True, delta=0.2),
+        lambda: adaptive("support-elimination", box(), basis="designed", intercept=True),
     ],
     "csar": [
         lambda: adaptive("csar", box(), sigma=SIGMA),
@@ -257,15 +272,20 @@ def play_late(learner: Learner, steps: int, seed: int, lost: float = 0.25) -> li
     return plays
 
 
-def least_squares(plays: Iterable[Play]) -> FloatArray | None:
-    """NumPy's least squares over the rewards told; None while they do not span."""
+def least_squares(plays: Iterable[Play], intercept: bool = False) -> FloatArray | None:
+    """NumPy's least squares over the rewards told; None while they do not span.
+
+    With an intercept on (1, x), without b.
+    """
     told = [(play.decision.action, play.reward) for play in plays if play.reward is not None]
     if not told:
         return None
     actions = np.array([action for action, _ in told])
+    if intercept:
+        actions = np.column_stack([actions, np.ones(len(actions))])
     rewards = np.array([reward for _, reward in told])
     theta, _, rank, _ = np.linalg.lstsq(actions, rewards, rcond=None)
-    return np.asarray(theta) if rank == actions.shape[1] else None
+    return np.asarray(theta[: actions.shape[1] - intercept]) if rank == actions.shape[1] else None
 
 
 def used(policy: Policy, plays: Iterable[Play]) -> list[Play]:
@@ -329,7 +349,7 @@ def expected_estimate(source: Policy | Learner, plays: Iterable[Play]) -> FloatA
     assert policy.kind not in OWN_ESTIMATE
     rule = ridge_rule_of(source)
     if rule is None:
-        return least_squares(used(policy, plays))
+        return least_squares(used(policy, plays), getattr(policy, "intercept", False))
     told = [play for play in plays if play.reward is not None]
     if not told:
         return np.zeros(rule.dim)

@@ -181,3 +181,24 @@ def test_without_drift_a_long_half_life_costs_nothing() -> None:
     fading, lasting = (run.at(5000) for run in sb.simulate(policies, env, 5000, 100, seed=0))
     noise = 2 * (fading - lasting).std() / np.sqrt(fading.size)
     assert fading.mean() <= 1.05 * lasting.mean() + noise
+
+
+@every_set
+def test_logs_count_in_full_when_they_are_told(name: str) -> None:
+    """As if each had been a decision of this moment; and they move no clock."""
+    learner, rng = policy_on(name).start(seed=0), np.random.default_rng(1)
+    dim = SETS[name].dim
+    theta = rng.uniform(-1, 1, dim)
+    logs = [(rng.standard_normal(dim) * (np.arange(dim) < 2), 0.0) for _ in range(12)]
+    logs = [(action, float(5.0 + theta @ action + rng.standard_normal())) for action, _ in logs]
+    plays = []
+    for step in range(41):
+        decision = learner.ask()
+        reward = float(5.0 + theta @ decision.action + 0.3 * rng.standard_normal())
+        learner.tell(decision, reward)
+        plays.append((decision.id, decision.action, reward))
+        if step == 32:
+            learner.warm_start(np.array([x for x, _ in logs]), np.array([y for _, y in logs]))
+            plays += [(decision.id, action, logged) for action, logged in logs]
+    assert learner.to_dict()["state"]["next_id"] == 42
+    assert_close(learner.theta_hat, slow_estimate(learner, plays)[0], atol=1e-7)

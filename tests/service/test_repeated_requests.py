@@ -1,9 +1,15 @@
 """A request that is sent again is counted once."""
 
 import concurrent.futures
+import contextlib
+import hashlib
+import json
+import sqlite3
+from pathlib import Path
 
 import httpx
 
+import sparsebandits as sb
 from tests.service.playing import ask, create, kind_of
 from tests.service.servers import Farm
 
@@ -60,4 +66,30 @@ def test_twins_that_arrive_together_are_one(farm: Farm, usual_url: str) -> None:
             )
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.content for answer in answers}) == 1
+        assert ask(client)[0]["id"] == 2
+
+
+def test_a_policy_described_before_a_keyword_was_there_is_the_same(
+    farm: Farm, tmp_path: Path
+) -> None:
+    """The description in the store is older than the release, which writes one keyword more."""
+    policy = sb.APSEE(action_set=sb.LpBall(4), sparsity=2)
+    file = tmp_path / "store.db"
+    server = farm.serve(f"sqlite:///{file}")
+    with server.client() as client:
+        assert create(client, policy=policy).status_code == 201
+        ask(client)
+        server.kill()
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        [[body]] = connection.execute("SELECT body FROM policies").fetchall()
+        described = json.loads(body)
+        assert described.pop("intercept") is False
+        older = json.dumps(described).encode()
+        digest = hashlib.sha256(older).hexdigest()
+        connection.execute("UPDATE policies SET digest = ?, body = ?", (digest, older))
+        connection.execute("UPDATE learners SET policy = ?", (digest,))
+    with farm.serve(f"sqlite:///{file}").client() as client:
+        assert create(client, policy=policy).status_code == 200
+        other = sb.APSEE(action_set=sb.LpBall(4), sparsity=2, intercept=True)
+        assert create(client, policy=other).status_code == 409
         assert ask(client)[0]["id"] == 2

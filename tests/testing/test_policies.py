@@ -1,7 +1,7 @@
 """The contract of policies can be broken, and says which promise was."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -121,6 +121,13 @@ class Lenient(sb.Learner):
         super().tell(decision, 0.0 if isinstance(reward, float) and np.isnan(reward) else reward)
 
 
+class BlindToBaselines(LinTSRule):
+    """Learns from rewards as they are, whatever the policy says of a baseline."""
+
+    def __init__(self, policy: Any, generators: Sequence[np.random.Generator], block: int) -> None:
+        super().__init__(replace(policy, intercept=False), generators, block)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Own(sb.LinTS):
     """A policy outside the package, with the rule of the test."""
@@ -171,6 +178,15 @@ def test_a_broken_promise_is_named(
 
 def test_a_policy_of_ones_own_passes(own: Own) -> None:
     check_policy(own)
+
+
+def test_a_constant_that_changes_decisions_is_named(
+    own: Own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_policy(replace(own, intercept=True), seed=3)
+    monkeypatch.setattr(Own, "rule_class", BlindToBaselines)
+    with pytest.raises(ContractError, match="a constant in every reward changes no decision"):
+        check_policy(replace(own, intercept=True), seed=3)
 
 
 def test_a_learner_that_takes_anything(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from sparsebandits.environments import (
     environment_from_dict,
 )
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.oracles import as_limit
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
 from sparsebandits.policies.reader import read_policy
 from sparsebandits.validation import as_integer
@@ -34,7 +35,7 @@ _EXAMPLE = f"""
 \b
 Without FILE and --scenario: the paper's setting on the l2 ball.
 An environment in TOML (JSON has the same keys):
-  sparsity = 1
+  sparsity = 1                              # or rules: a table [sparsity], at_most = ...
   horizon = 2000                            # optional, as is trials
   theta_star = [0.9, -0.2, 0.5]             # or {{kind = "uniform-cube"}}
   noise = {{kind = "gaussian", sigma = 0.5}}  # optional
@@ -147,7 +148,7 @@ def _from_file(file: Path) -> "Scenario":
         name=file.name,
         about="from a file",
         environment=lambda: environment,
-        sparsity=data["sparsity"],
+        sparsity=as_limit(data["sparsity"], environment.action_set),
         horizons=(data.get("horizon", _HORIZON),),
         trials=data.get("trials", _TRIALS),
     )

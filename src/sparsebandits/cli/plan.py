@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Box, LpBall
 from sparsebandits.cli.output import json_option
-from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, read_problem
+from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, named_set, read_problem
 from sparsebandits.environments import AdversarialTheta, StandardTheta, ThetaSampler, UniformCube
 from sparsebandits.environments.paper_setting import DIM, SPARSITY
 from sparsebandits.errors import InvalidValueError
@@ -115,7 +115,7 @@ def _read(file: Path) -> tuple[ActionSet, Any]:
     if "kind" in data:
         return ActionSet.from_dict(data), None
     check_keys(file, data, PROBLEM_KEYS, needed=("action_set",))
-    return ActionSet.from_dict(data["action_set"]), data.get("sparsity")
+    return named_set(file, data), data.get("sparsity")
 
 
 # ---------------------------------------------------------------------- what a person reads

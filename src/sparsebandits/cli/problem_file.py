@@ -8,8 +8,35 @@ from typing import Any
 
 import click
 
+from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets.names import place_of
 from sparsebandits.descriptions import nearest
 from sparsebandits.errors import InvalidValueError
+
+
+def named_set(path: Path, problem: Mapping[str, Any]) -> ActionSet:
+    """Return the set of a problem, with the names that stand beside it."""
+    described = problem["action_set"]
+    names = problem.get("names")
+    if names is not None and isinstance(described, Mapping):
+        if described.get("names", names) != names:
+            raise InvalidValueError(
+                f"{path} has names twice, at the top and in action_set, and they differ; keep one."
+            )
+        described = {**described, "names": names}
+    return ActionSet.from_dict(described)
+
+
+def theta_of(theta: Any, action_set: ActionSet) -> Any:
+    """Return theta, (dim,), which may be a table of names; what is not in it is 0."""
+    if not isinstance(theta, Mapping):
+        return theta
+    places = {name: place for place, name in enumerate(action_set.names or ())}
+    numbers = [0.0] * action_set.dim
+    for name, value in theta.items():
+        numbers[place_of(name, places, action_set.dim)] = value
+    return numbers
+
 
 PROBLEM_KEYS = ("action_set", "theta", "sparsity", "method", "names")
 """Of a problem for `solve`, whose set `plan` takes too."""

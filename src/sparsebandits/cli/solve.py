@@ -10,15 +10,23 @@ import numpy as np
 
 from sparsebandits.action_sets import ACTION_SETS, ActionSet
 from sparsebandits.cli.output import json_option
-from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, read_problem
+from sparsebandits.cli.problem_file import (
+    PROBLEM_KEYS,
+    check_keys,
+    named_set,
+    read_problem,
+    theta_of,
+)
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles import ORACLES, Solution, sparse_argmax
 
 _EXAMPLE = f"""
 \b
 A problem in TOML (JSON has the same keys):
-  theta = [0.9, -0.2, 0.5]
-  sparsity = 2
+  theta = [0.9, -0.2, 0.5]                 # or by name: {{Sports = 0.9, Music = 0.5}}
+  sparsity = 2                             # or rules, as a table [sparsity] below:
+                                           # at_most, at_least, blocks, groups, always,
+                                           # never_together; groups = [[["News", "Music"], 1]]
   names = ["Sports", "News", "Music"]      # optional
   [action_set]
   kind = "box"                             # {", ".join(ACTION_SETS)}
@@ -42,22 +50,14 @@ def solve(
     at_most = problem.get("sparsity") if sparsity is None else sparsity
     if at_most is None:
         raise InvalidValueError(f"{file} lacks the key 'sparsity'; add it or pass --sparsity H.")
-    action_set = ActionSet.from_dict(problem["action_set"])
-    names = _names(problem.get("names"), action_set)
+    action_set = named_set(file, problem)
+    theta = theta_of(problem["theta"], action_set)
     chosen = method or problem.get("method", "auto")
-    answer = sparse_argmax(action_set, problem["theta"], at_most, chosen, time_limit=time_limit)
+    answer = sparse_argmax(action_set, theta, at_most, chosen, time_limit=time_limit)
     if as_json:
-        click.echo(json.dumps(_record(answer)))
+        click.echo(json.dumps(_record(answer, action_set.names)))
     else:
-        _print_table(action_set, np.asarray(problem["theta"], dtype=float), answer, names)
-
-
-def _names(names: Any, action_set: ActionSet) -> list[str]:
-    if names is None:
-        return [""] * action_set.dim
-    if not isinstance(names, list) or len(names) != action_set.dim:
-        raise InvalidValueError(f"names must be a list of {action_set.dim} texts, one each.")
-    return [str(name) for name in names]
+        _print_table(action_set, np.asarray(theta, dtype=float), answer)
 
 
 def _finite_or_none(number: float) -> float | None:
@@ -65,9 +65,11 @@ def _finite_or_none(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _record(answer: Solution) -> dict[str, Any]:
+def _record(answer: Solution, names: tuple[str, ...] | None) -> dict[str, Any]:
+    labels = {i: str(i) if names is None else names[i] for i in answer.support}
     return {
         "support": list(answer.support),
+        "named": {label: float(answer.action[i]) for i, label in labels.items()},
         "action": answer.action.tolist(),
         "value": answer.value,
         "upper_bound": answer.upper_bound,
@@ -78,22 +80,23 @@ def _record(answer: Solution) -> dict[str, Any]:
     }
 
 
-def _print_table(action_set: ActionSet, theta: Any, answer: Solution, names: list[str]) -> None:
+def _print_table(action_set: ActionSet, theta: Any, answer: Solution) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title=repr(action_set), title_justify="left")
     headings = ["coordinate", "name", "theta", "action", "earns"]
-    shown = headings if any(names) else [heading for heading in headings if heading != "name"]
+    names = action_set.names
+    shown = headings if names else [heading for heading in headings if heading != "name"]
     for heading in shown:
         table.add_column(heading, justify="left" if heading == "name" else "right")
     for i in answer.support:
         cells = {
             "coordinate": str(i),
-            "name": names[i],
+            "name": names[i] if names else "",
             "theta": f"{theta[i]:.6g}",
             "action": f"{answer.action[i]:.6g}",
-            "earns": f"{theta[i] * answer.action[i]:.6g}",
+            "earns": f"{theta[i] * answer.action[i] + 0.0:.6g}",
         }
         table.add_row(*(cells[heading] for heading in shown))
     console = Console()

@@ -13,6 +13,7 @@ from sparsebandits.comparison.intervals import CONFIDENCE, finite
 from sparsebandits.comparison.text_table import TextTable, number
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.oracles import limit_label
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell, Progress, run_cells
@@ -258,7 +259,7 @@ def _entry(label: str, policy: Policy, run: Run, horizon: int) -> Entry:
         [run],
         regret_by_trial=lambda step: (np.arange(run.trials), run.at(step)),
         label=label,
-        columns={"policy": label, "sparsity": policy.sparsity, "horizon": horizon},
+        columns={"policy": label, "sparsity": limit_label(policy.sparsity), "horizon": horizon},
         planned=run.trials,
         kind=policy.kind,
         told=told(policy),
@@ -280,9 +281,10 @@ def _check(policies: Mapping[str, Policy], reference: str | None) -> str:
             )
     sparsities = {policy.sparsity for policy in policies.values()}
     if len(sparsities) > 1:
+        given = ", ".join(sorted(map(str, sparsities)))
         raise InvalidValueError(
-            f"All policies must have the same sparsity, got {sorted(sparsities)}: with another H "
-            "they would solve another problem."
+            f"All policies must have the same sparsity, got [{given}]: with another H they would "
+            "solve another problem."
         )
     if reference is None:
         return next(iter(policies))

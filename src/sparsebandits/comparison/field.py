@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError
+from sparsebandits.oracles import Limit
 from sparsebandits.policies import Clairvoyant, CompactAPSEEG, Policy, ReferencePolicy
 from sparsebandits.policies.reader import read_policy
 
@@ -25,7 +26,7 @@ class Field:
 
 
 def make_field(
-    environment: LinearEnvironment, sparsity: int, horizon: int, *, tells_sigma: bool = False
+    environment: LinearEnvironment, sparsity: Limit, horizon: int, *, tells_sigma: bool = False
 ) -> Field:
     """Build the field for an environment; who cannot run in it is left out, with the reason.
 

@@ -32,6 +32,7 @@ from sparsebandits.environments.paper_setting import (
     paper_environment,
     random_ellipsoid,
 )
+from sparsebandits.oracles import Limit
 from sparsebandits.simulation import Run
 from sparsebandits.sweeps import Cell
 
@@ -44,7 +45,7 @@ class Scenario:
     """What the command line calls it."""
     about: str
     environment: Callable[[], LinearEnvironment]
-    sparsity: int = SPARSITY
+    sparsity: Limit = SPARSITY
     horizons: tuple[int, ...] = (SHORT,)
     trials: int = TRIALS
     tells_sigma: bool = False

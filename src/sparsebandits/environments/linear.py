@@ -18,6 +18,7 @@ from sparsebandits.environments.parameters import ThetaSampler
 from sparsebandits.environments.sequences import ActionSetSequence, FixedSet, as_action_set
 from sparsebandits.environments.session import EnvironmentSession
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
+from sparsebandits.oracles import Limit, as_limit
 from sparsebandits.validation import (
     FloatArray,
     as_array,
@@ -66,7 +67,7 @@ class LinearEnvironment:
     noise : Noise
         Gaussian(0.5), the paper's, unless given.
     names : sequence of str, optional
-        What the coordinates stand for, all different.
+        What the coordinates stand for, all different; those of the set unless given.
     delay : UniformDelay, optional
         How late rewards are told in a simulation; at once unless given.
     baseline : float
@@ -138,7 +139,7 @@ class LinearEnvironment:
             "action_sets": sequence,
             "theta_star": _as_theta_star(theta_star, sequence.dim),
             "noise": noise,
-            "names": _as_names(names, sequence.dim),
+            "names": _as_names(names, sequence.dim) or sequence.base.names,
             "baseline": as_number("baseline", baseline),
             **parts,
         }
@@ -165,7 +166,7 @@ class LinearEnvironment:
         """Whether theta_t is the same at every step of a trial."""
         return self.contexts is None and self.drift is None
 
-    def draw_theta(self, rng: np.random.Generator, sparsity: int) -> FloatArray:
+    def draw_theta(self, rng: np.random.Generator, sparsity: Limit) -> FloatArray:
         """Return theta* of one trial, (dim,): drawn, or the given one without touching `rng`."""
         as_generator(rng)
         limit = as_sparsity(sparsity, self.dim)
@@ -176,7 +177,7 @@ class LinearEnvironment:
     def course(
         self,
         theta: FloatArray,
-        sparsity: int,
+        sparsity: Limit,
         contexts: Sequence[np.random.Generator],
         drift: Sequence[np.random.Generator],
     ) -> Course:
@@ -198,7 +199,7 @@ class LinearEnvironment:
         self,
         theta: Any,
         rng: np.random.Generator,
-        sparsity: int | None = None,
+        sparsity: Limit | None = None,
         course_rng: np.random.Generator | None = None,
     ) -> EnvironmentSession:
         """Return the interactive side for a given theta* and noise stream.
@@ -208,12 +209,14 @@ class LinearEnvironment:
         theta : array of shape (dim,)
         rng : numpy.random.Generator
             Where the noise comes from.
-        sparsity : int, optional
-            H; dim, that is no constraint, unless given.
+        sparsity : int or Supports, optional
+            H, or rules for what may be on; dim, that is no constraint, unless given.
         course_rng : numpy.random.Generator, optional
             Where contexts and drift come from; needed where there are any.
         """
-        limit = self.dim if sparsity is None else as_sparsity(sparsity, self.dim)
+        limit: Limit = self.dim
+        if sparsity is not None:
+            limit = as_limit(sparsity, self.action_set)
         if course_rng is None and not self.is_steady:
             raise InvalidValueError(
                 "Contexts and drift are drawn in a session: give session(..., course_rng=...), or "
@@ -229,7 +232,7 @@ class LinearEnvironment:
             names=self.names,
         )
 
-    def start(self, seed: int, sparsity: int) -> EnvironmentSession:
+    def start(self, seed: int, sparsity: Limit) -> EnvironmentSession:
         """Draw theta* and return the interactive side; the same seed gives the same session."""
         root = np.random.SeedSequence(as_integer("seed", seed, minimum=0))
         parameter, noise, course = (np.random.default_rng(child) for child in root.spawn(3))

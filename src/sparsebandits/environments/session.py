@@ -10,6 +10,7 @@ from sparsebandits.environments.course import Course, Moment
 from sparsebandits.environments.noise import Noise
 from sparsebandits.environments.sequences import ActionSetSequence
 from sparsebandits.errors import InvalidValueError
+from sparsebandits.oracles import Limit, SparseOracle
 from sparsebandits.validation import FloatArray, as_array, describe, read_only
 
 
@@ -21,8 +22,8 @@ class EnvironmentSession:
 
     Attributes
     ----------
-    sparsity : int
-        H.
+    sparsity : int or Supports
+        H, or rules for what may be on.
     names : tuple of str, or None
         What the coordinates stand for.
     step : int
@@ -36,7 +37,7 @@ class EnvironmentSession:
         course: Course,
         noise: Noise,
         rng: np.random.Generator,
-        sparsity: int,
+        sparsity: Limit,
         names: tuple[str, ...] | None,
     ) -> None:
         self.sparsity = sparsity
@@ -72,13 +73,17 @@ class EnvironmentSession:
         A refused action costs nothing: neither a step nor a draw of the noise.
         """
         x = self._as_action(action)
-        used = int(np.count_nonzero(x))
-        if used > self.sparsity:
+        used, current = int(np.count_nonzero(x)), self.action_set
+        if isinstance(self.sparsity, int) and used > self.sparsity:
             raise InvalidValueError(
                 f"action must use at most H = {self.sparsity} coordinates, got {used} non-zeros; "
                 "set the others to 0."
             )
-        current = self.action_set
+        if not SparseOracle(self.sparsity, "auto").obeyed_by(x, current):
+            on = [i if self.names is None else self.names[i] for i in np.flatnonzero(x).tolist()]
+            raise InvalidValueError(
+                f"action must obey {self.sparsity!r}, got non-zeros at {describe(on)}."
+            )
         if not current.contains(x):
             raise InvalidValueError(
                 f"action is not in {current!r} at step {self.step}, got {describe(x.tolist())}; "

@@ -4,7 +4,8 @@ from functools import singledispatch
 
 import numpy as np
 
-from sparsebandits.exploration import Basis, BlockBasis, DiagonalBasis
+from sparsebandits.exploration import AffineBasis, Basis, BlockBasis, DiagonalBasis
+from sparsebandits.exploration.affine import EXACT_DIM
 from sparsebandits.validation import FloatArray
 
 _CHUNK_ENTRIES = 2_000_000
@@ -61,3 +62,14 @@ def _block(basis: BlockBasis, weights: FloatArray) -> float:
         total[:, np.arange(size), np.arange(size)] = 0.0
         largest = max(largest, float(total.max()))
     return largest
+
+
+@largest_contrast_variance.register
+def _affine(basis: AffineBasis, weights: FloatArray) -> float:
+    if basis.dim <= EXACT_DIM:
+        exact = largest_contrast_variance.dispatch(Basis)
+        return float(exact(basis, weights))
+    # C^-1 = (D'D)^-1 + u u': the largest of a sum is at most the sum of the largest. It is that,
+    # where D is diagonal: the pair with the two largest variances has the two largest u as well.
+    shared = sum_of_two_largest(weights * np.abs(basis.ray))
+    return largest_contrast_variance(basis.differences, weights) + shared**2

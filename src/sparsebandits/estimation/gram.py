@@ -127,19 +127,24 @@ class GramLanes:
         """theta_hat = V^-1 b of lanes that are known, (n, dim)."""
         return solve(self.gram(lanes), self.response(lanes))
 
-    def least_information(self, basis_gram: FloatArray | None = None) -> FloatArray:
+    def least_information(
+        self, basis_gram: FloatArray | None = None, *, free: int = 0
+    ) -> FloatArray:
         """Return the largest c with V >= c B in each lane, (lanes,); 0 where V is singular.
 
         Parameters
         ----------
         basis_gram : (dim, dim) array, optional
             B; the identity if left out, and c is then lambda_min(V).
+        free : int
+            How many columns stand first whose parameters are unknown and not asked about: V is then
+            what is left of it about the others, the inverse of their part of V^-1.
         """
         information = np.zeros(self.counts.size)
         known = np.flatnonzero(self.known)
         if known.size:
             # As the largest singular value of a root of V^-1: precise though V be uneven.
-            roots = inverse_root(self.gram(known))[0]
+            roots = inverse_root(self.gram(known))[0][:, free:]
             if basis_gram is not None:
                 roots = np.linalg.cholesky(basis_gram).T @ roots
             information[known] = np.linalg.norm(roots, ord=2, axis=(1, 2)) ** -2

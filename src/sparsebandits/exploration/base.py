@@ -57,6 +57,11 @@ class Basis(Described):
                 f"{bounds[0]:.3g} and tr(B^-1) = {bounds[1]:.3g}. Rescale the coordinates."
             )
 
+    @property
+    def count(self) -> int:
+        """How many actions there are: dim, and one more where a baseline is reckoned with."""
+        return self.dim
+
     # ------------------------------------------------------------------ the hooks
 
     @abstractmethod
@@ -65,15 +70,15 @@ class Basis(Described):
 
     @abstractmethod
     def _support_sizes(self) -> IntArray:
-        """Return |S_k| for every k, (dim,)."""
+        """Return |S_k| for every k, (count,)."""
 
     @abstractmethod
     def _predict(self, theta: FloatArray) -> FloatArray:
-        """M theta for the rows of theta, (n, dim)."""
+        """M theta for the rows of theta, (n, dim) to (n, count)."""
 
     @abstractmethod
     def _estimate(self, means: FloatArray) -> FloatArray:
-        """M^-1 means for the rows of means, (n, dim)."""
+        """theta_hat, M^-1 means where M is square, for rows of means, (n, count) to (n, dim)."""
 
     @property
     @abstractmethod
@@ -104,8 +109,8 @@ class Basis(Described):
 
     def _as_index(self, k: int) -> int:
         index = as_integer("k", k, minimum=0)
-        if index >= self.dim:
-            raise InvalidValueError(f"k must lie in 0..{self.dim - 1}, got {index}.")
+        if index >= self.count:
+            raise InvalidValueError(f"k must lie in 0..{self.count - 1}, got {index}.")
         return index
 
     def _rows(self, start: int, stop: int) -> FloatArray:
@@ -117,8 +122,16 @@ class Basis(Described):
 
     @property
     def actions(self) -> FloatArray:
-        """M, (dim, dim), whose row k is b_k; built anew at each request."""
-        return self._rows(0, self.dim)
+        """M, (count, dim), whose row k is b_k; built anew at each request."""
+        return self._rows(0, self.count)
+
+    def column_sums(self) -> FloatArray:
+        """M'1, the sum of the actions, (dim,)."""
+        sums = np.zeros(self.dim)
+        for k in range(self.count):
+            coordinates, entries = self._action(k)
+            sums[coordinates] += entries
+        return sums
 
     @property
     def sparsity(self) -> int:
@@ -164,17 +177,19 @@ class Basis(Described):
     # ------------------------------------------------------------------ least squares
 
     def predict(self, theta: Any) -> FloatArray:
-        """b_k·theta for every k: the mean rewards of one cycle; (..., dim) to (..., dim)."""
+        """b_k·theta for every k: the mean rewards of one cycle; (..., dim) to (..., count)."""
         rows = as_rows("theta", theta, self.dim)
-        return self._predict(rows.reshape(-1, self.dim)).reshape(rows.shape)
+        means = self._predict(rows.reshape(-1, self.dim))
+        return means.reshape(*rows.shape[:-1], self.count)
 
     def estimate(self, means: Any) -> FloatArray:
-        """theta_hat from the mean reward of each action; (..., dim) to (..., dim).
+        """theta_hat from the mean reward of each action; (..., count) to (..., dim).
 
         B^-1 sum_k b_k mean_k = (M'M)^-1 M' means = M^-1 means, because M is square.
         """
-        rows = as_rows("means", means, self.dim)
-        return self._estimate(rows.reshape(-1, self.dim)).reshape(rows.shape)  # eqn:sparse-PEE-ols
+        rows = as_rows("means", means, self.count)
+        theta = self._estimate(rows.reshape(-1, self.count))  # eqn:sparse-PEE-ols
+        return theta.reshape(*rows.shape[:-1], self.dim)
 
     def inverse_gram_columns(self, indices: Any) -> FloatArray:
         """Columns of B^-1, (dim, len(indices)): covariances with theta_hat at `indices`."""
@@ -190,7 +205,7 @@ class Basis(Described):
         return self._inverse_gram_columns(chosen.astype(np.intp))
 
     def behind(self, support: Any) -> BoolArray:
-        """Return which actions the estimate on these coordinates depends on, (dim,).
+        """Return which actions the estimate on these coordinates depends on, (count,).
 
         Those k with (M^-1)_ik != 0 for an i of the support: where M is diagonal, the support.
 
@@ -249,7 +264,7 @@ class Basis(Described):
     def _refuse_disobedient(self, action_set: ActionSet, choice: Choice) -> None:
         if choice.is_plain:
             return
-        for k in range(self.dim):
+        for k in range(self.count):
             if not action_set.obeys(self.action(k), choice):
                 raise InvalidValueError(
                     f"Action k = {k} of the basis uses {listed(self.support(k))}, which may not be "
@@ -257,18 +272,18 @@ class Basis(Described):
                 )
 
     def fitting(self, current: ActionSet) -> BoolArray:
-        """Return which actions may be played on a set, (dim,), looking at a few rows at a time."""
+        """Return which actions may be played on a set, (count,), by a few rows at a time."""
         step = max(1, _CHUNK_ENTRIES // self.dim)
         parts = []
-        for start in range(0, self.dim, step):
-            rows = self._rows(start, min(start + step, self.dim))
+        for start in range(0, self.count, step):
+            rows = self._rows(start, min(start + step, self.count))
             usable = ~rows[:, ~current.available].any(axis=1)
             parts.append(usable & np.asarray(current.contains(rows)))
         return np.concatenate(parts)
 
     def _user_of(self, coordinate: int) -> int:
         """Return an action that uses the coordinate; there is one, because the actions span."""
-        candidates = itertools.chain([coordinate], range(self.dim))
+        candidates = itertools.chain([coordinate], range(self.count))
         return next(k for k in candidates if coordinate in self.support(k))
 
     def _first_outside(self, action_set: ActionSet) -> int | None:

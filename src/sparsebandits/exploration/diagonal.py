@@ -48,6 +48,10 @@ class DiagonalBasis(Basis):
     def _action(self, k: int) -> tuple[IntArray, FloatArray]:
         return np.array([k]), self.scales[k : k + 1]
 
+    def column_sums(self) -> FloatArray:
+        """M'1, which are the scales, (dim,)."""
+        return self.scales
+
     def _support_sizes(self) -> IntArray:
         return np.ones(self.dim, dtype=np.intp)
 

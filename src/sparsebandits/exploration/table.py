@@ -7,6 +7,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.action_sets.choices import Choice, Rules
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
+from sparsebandits.exploration.affine import AffineBasis
 from sparsebandits.exploration.base import Basis, refuse_restricted
 from sparsebandits.exploration.block import BlockBasis
 from sparsebandits.exploration.designed import designed_basis
@@ -118,4 +119,5 @@ Basis.kinds = {
     DiagonalBasis.kind: DiagonalBasis,
     BlockBasis.kind: BlockBasis,
     MatrixBasis.kind: MatrixBasis,
+    AffineBasis.kind: AffineBasis,
 }

@@ -14,7 +14,7 @@ from sparsebandits.oracles.submodularity import (
     certified_ratio,
     submodularity_ratio,
 )
-from sparsebandits.oracles.supports import Limit, Supports, as_limit
+from sparsebandits.oracles.supports import Limit, Supports, as_limit, limit_label
 from sparsebandits.oracles.unproven import unproven_answers
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "choose_on_each",
     "choose_supports",
     "distinct_sets",
+    "limit_label",
     "sparse_argmax",
     "sparse_argmax_batch",
     "submodularity_ratio",

@@ -205,6 +205,11 @@ def _refuse_contradiction(choice: Choice) -> None:
             )
 
 
+def limit_label(limit: Limit) -> int | str:
+    """Return H, or rules as text: what a column or a label of a table holds."""
+    return limit if isinstance(limit, int) else str(limit)
+
+
 def _as_coordinates(name: str, value: Any) -> Coordinates:
     """Return a tuple of indices and names."""
     if isinstance(value, str) or not isinstance(value, Iterable):

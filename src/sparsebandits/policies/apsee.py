@@ -27,6 +27,16 @@ class APSEE(PhasedPolicy):
     ...     learner.tell(decision, float(decision.action @ [0.2, -1.0, 0.1]))
     >>> learner.support, decision.phase
     ((1,), 'exploit')
+
+    Rewards with a baseline, and one more action to explore: 0.
+
+    >>> policy = sb.APSEE(action_set=sb.LpBall(3), sparsity=1, sigma=0.1, intercept=True)
+    >>> learner = policy.start(seed=0)
+    >>> for _ in range(4):
+    ...     decision = learner.ask()
+    ...     learner.tell(decision, float(-100 + decision.action @ [0.2, -1.0, 0.1]))
+    >>> decision.action, learner.theta_hat.round(9)
+    (array([0., 0., 0.]), array([ 0.2, -1. ,  0.1]))
     """
 
     kind: ClassVar[str] = "apsee"

@@ -14,9 +14,8 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import baseline_note
 from sparsebandits.policies.rule import Rule
-from sparsebandits.policies.summary import Summary
+from sparsebandits.policies.summary import Summary, baseline_note
 from sparsebandits.validation import FloatArray, IntArray
 
 

@@ -44,6 +44,8 @@ class Cycle:
         Whether the first exploitation never ends: its support is committed to.
     confidence : str
         The name of the test's bound.
+    intercept : bool
+        Whether rewards have a baseline; the basis has then one action more than coordinates.
     """
 
     action_set: ActionSet
@@ -56,6 +58,12 @@ class Cycle:
     explores_locked: bool = False
     forever: bool = False
     confidence: str = "none"
+    intercept: bool = False
+
+    @property
+    def explorations(self) -> int:
+        """How many explorations a cycle makes: d, and one more where there is a baseline."""
+        return self.action_set.dim + self.intercept
 
     @property
     def locks(self) -> bool:
@@ -68,14 +76,14 @@ class Cycle:
         return self.use_all_data or self.basis is None
 
     def explored(self, support: IntArray) -> BoolArray:
-        """Return which explorations are made once a support, padded with -1, is locked, (dim,).
+        """Return which explorations are made once a support, padded with -1, is locked, (n,).
 
         All of them unless `explores_locked`, and where the support is empty: a cycle must explore.
         """
         assert self.basis is not None
         chosen = support[support >= 0]
         if not (self.explores_locked and chosen.size):
-            return np.ones(self.basis.dim, dtype=np.bool_)
+            return np.ones(self.explorations, dtype=np.bool_)
         return self.basis.behind(chosen)
 
     @cached_property
@@ -84,7 +92,7 @@ class Cycle:
             return None
         return self.basis.actions
 
-    def explorations(self, arms: IntArray) -> FloatArray:
+    def actions(self, arms: IntArray) -> FloatArray:
         """Return b_k for every k of `arms`, (n, dim)."""
         if self._matrix is not None:
             return np.asarray(self._matrix[arms])

@@ -1,6 +1,7 @@
 """What a cycle keeps: where it stands, what it has locked, and the rewards behind its estimate."""
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,8 +9,11 @@ import numpy as np
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import ArmLanes, GramLanes
 from sparsebandits.policies.cycle import Cycle
+from sparsebandits.policies.cycle_summary import described, rewards_behind
+from sparsebandits.policies.design import Design
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.rule import Rule, check_sums
+from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
 
 _PLAN = ("plan", "planned", "locked", "support", "tested", "information")
@@ -27,7 +31,7 @@ class CycleMemory(Rule):
     ----------
     cycle : (lanes,) array
         c, from 1.
-    due : (lanes, dim) bool array
+    due : (lanes, explorations) bool array
         Which explorations this cycle has still to make; by number only where there is no basis.
     closed : (lanes,) bool array
         Whether the exploration of this cycle was closed: theta_hat_c is made.
@@ -37,7 +41,7 @@ class CycleMemory(Rule):
         theta_hat_c of the last closed exploration, on which the cycle exploits; where `planned`.
     support : (lanes, H) array
         The locked support, padded with -1; where `locked`.
-    explored : (lanes, dim) bool array
+    explored : (lanes, explorations) bool array
         Which explorations a cycle makes: all, until the locked support may need fewer.
     tested : (lanes,) array
         The replications of the last gap test.
@@ -45,8 +49,12 @@ class CycleMemory(Rule):
         The replications behind the plan, where the test is made at every step.
     last_test : (float, float)
         Gap and threshold of the last test of the first lane, where it is made at every step.
-    mass : (lanes, dim) array
-        The sum of x_i^2 over the explorations of each axis; empty where there is a basis.
+    mass : (lanes, explorations) array
+        The sum of x_i^2 over the explorations of each axis, and last that of the origin, where
+        there is a baseline; empty where there is a basis.
+    anchor : (lanes,) array
+        With a baseline the first reward, from which all others are measured, so that a constant in
+        every reward costs no digits and changes no decision; where `anchored`.
     """
 
     least: ClassVar[dict[str, float]] = {
@@ -59,35 +67,48 @@ class CycleMemory(Rule):
     def __init__(self, cycle: Cycle, lanes: int) -> None:
         super().__init__(cycle.action_set, cycle.oracle, lanes)
         self.parts, dim = cycle, self.dim
-        self.commits, self.explorations = cycle.locks or cycle.forever, dim
+        self.commits, self.explorations = cycle.locks or cycle.forever, cycle.explorations
+        self.design = Design(dim, cycle.intercept)
         self.cycle = np.ones(lanes, dtype=np.intp)
-        self.due: BoolArray = np.ones((lanes, dim), dtype=np.bool_)
+        self.due: BoolArray = np.ones((lanes, self.explorations), dtype=np.bool_)
         self.closed: BoolArray = np.zeros(lanes, dtype=np.bool_)
         self.left = np.zeros(lanes, dtype=np.intp)
         self.plan = np.zeros((lanes, dim))
         self.planned: BoolArray = np.zeros(lanes, dtype=np.bool_)
         self.locked: BoolArray = np.zeros(lanes, dtype=np.bool_)
         self.support = np.full((lanes, cycle.oracle.width), -1, dtype=np.intp)
-        self.explored: BoolArray = np.ones((lanes, dim), dtype=np.bool_)
+        self.explored: BoolArray = np.ones((lanes, self.explorations), dtype=np.bool_)
         self.tested = np.zeros(lanes, dtype=np.intp)
         self.information = np.zeros(lanes)
-        self.arms = None if cycle.basis is None else ArmLanes(lanes, dim)
-        self.sums = GramLanes(lanes, dim) if cycle.keeps_all else None
-        self.mass = np.zeros((lanes, dim if cycle.basis is None else 0))
+        self.arms = None if cycle.basis is None else ArmLanes(lanes, self.explorations)
+        self.sums = GramLanes(lanes, self.design.size) if cycle.keeps_all else None
+        self.mass = np.zeros((lanes, self.explorations if cycle.basis is None else 0))
+        self.anchor = np.zeros(lanes)
+        self.anchored: BoolArray = np.zeros(lanes, dtype=np.bool_)
         self.last_test = math.nan, math.nan
 
     # ------------------------------------------------------------------ learn
 
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         explored = pulls != EXPLOIT
+        kept = explored | self.parts.keeps_all
+        if self.parts.intercept:
+            rewards = self._above_anchor(rewards, lanes, kept)
         if self.sums is not None:
-            kept = explored | self.parts.keeps_all
+            columns = self.design.columns(actions)
             if kept.all():
-                self.sums.add(actions, rewards, None if lanes is self.everyone else lanes)
+                self.sums.add(columns, rewards, None if lanes is self.everyone else lanes)
             elif kept.any():
-                self.sums.add(actions[kept], rewards[kept], lanes[kept])
+                self.sums.add(columns[kept], rewards[kept], lanes[kept])
         if self.arms is not None and explored.any():
             self.arms.add(lanes[explored], pulls[explored], rewards[explored])
+
+    def _above_anchor(self, rewards: FloatArray, lanes: Any, kept: BoolArray) -> FloatArray:
+        """Return how far rewards are above their lane's first one that is kept."""
+        first = kept & ~self.anchored[lanes]
+        if first.any():
+            self.anchor[lanes[first]], self.anchored[lanes[first]] = rewards[first], True
+        return np.asarray(rewards - self.anchor[lanes])
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
         """Take in logged rewards of the only lane.
@@ -96,11 +117,14 @@ class CycleMemory(Rule):
         through the Gram matrix, from then on also the estimate's basis. The gap test counts the
         replications c for which the data are as good as c cycles, that is V >= c B.
         """
+        if self.parts.intercept and rewards.size:
+            self._above_anchor(rewards[:1], self.everyone, np.ones(1, dtype=np.bool_))
+            rewards = rewards - self.anchor[0]
         arms = [None if self.arms is None else self.parts.arm_of(action) for action in actions]
         if self.sums is None and None in arms:
             self.sums = self._sums_of_arms()
         if self.sums is not None:
-            self.sums.add_many(actions, rewards)
+            self.sums.add_many(self.design.columns(actions), rewards)
         for arm, reward in zip(arms, rewards, strict=True):
             if arm is not None and self.arms is not None:
                 self.arms.add(np.array([0]), np.array([arm]), np.array([reward]))
@@ -111,12 +135,12 @@ class CycleMemory(Rule):
         Each action is entered once, scaled by the root of its count: the same V and the same b.
         """
         assert self.arms is not None
-        sums = GramLanes(1, self.dim)
+        sums = GramLanes(1, self.design.size)
         seen = np.flatnonzero(self.arms.counts[0])
         if seen.size:
             roots = np.sqrt(self.arms.counts[0, seen])
-            actions = self.parts.explorations(seen) * roots[:, None]
-            sums.add_many(actions, self.arms.sums[0, seen] / roots)
+            columns = self.design.columns(self.parts.actions(seen)) * roots[:, None]
+            sums.add_many(columns, self.arms.sums[0, seen] / roots)
         return sums
 
     # ------------------------------------------------------------------ what is known
@@ -131,7 +155,7 @@ class CycleMemory(Rule):
     def least_squares(self, lanes: IntArray) -> FloatArray:
         """theta_hat of lanes that are known, by least squares over all that counts."""
         if self.sums is not None:
-            return self.sums.estimate(lanes)
+            return self.design.thetas(self.sums.estimate(lanes))
         assert self.arms is not None
         assert self.parts.basis is not None
         return self.arms.estimate(self.parts.basis, lanes)
@@ -153,6 +177,12 @@ class CycleMemory(Rule):
             return None
         return np.where(self.planned[:, None], self.plan, np.nan)
 
+    def summary(self, draws: int) -> Summary:
+        """Return what is known of each coordinate in the only lane, and of the baseline."""
+        known = bool(self.is_known(self.everyone)[0])
+        summary = replace(super().summary(draws), rewards=rewards_behind(self.arms, self.sums))
+        return described(self, summary, draws) if known else summary
+
     def cycle_of(self, lane: int) -> int:
         """Return c of the last choice."""
         return int(self.cycle[lane])
@@ -166,14 +196,18 @@ class CycleMemory(Rule):
         return tuple(int(i) for i in self.support[lane] if i >= 0)
 
     def replications(self) -> IntArray:
-        """Return the complete cycles that the data of each lane are worth: V >= c B."""
+        """Return the complete cycles that the data of each lane are worth: V >= c B.
+
+        With a baseline both are about the mean action: what is known of theta whatever b is.
+        """
         complete = np.zeros(self.lanes, dtype=np.intp)
         if self.arms is not None:
             complete = self.arms.replications
         if self.sums is None:
             return complete
         basis = self.parts.basis
-        information = self.sums.least_information(None if basis is None else basis.gram)
+        gram = None if basis is None else basis.gram
+        information = self.sums.least_information(gram, free=self.design.base)
         # V = c B is common, and must not be rounded down to c - 1 cycles.
         return np.maximum(complete, np.floor(information * (1 + 1e-9)).astype(np.intp))
 
@@ -191,6 +225,8 @@ class CycleMemory(Rule):
     def arrays(self) -> dict[str, Any]:
         """Return the place in the cycle, its plan and its lock, and the rewards of the arms."""
         arrays = {name: getattr(self, name) for name in (*PLACE, "mass")}
+        if self.parts.intercept:
+            arrays |= {"anchor": self.anchor, "anchored": self.anchored}
         if self.arms is not None:
             arrays |= {name: getattr(self.arms, name) for name in ("counts", "sums", "squares")}
         return arrays
@@ -231,6 +267,7 @@ class CycleMemory(Rule):
             )
         self._check_lock()
         self._check_arms()
+        self._check_anchor()
         replications = int(self.replications()[0])
         if max(int(self.tested[0]), float(self.information[0])) > replications:
             raise InvalidValueError(
@@ -247,7 +284,7 @@ class CycleMemory(Rule):
                 f"state.gram must be [{', '.join(_SUMS)}], and not be missing where every reward "
                 f"is used, got {describe(saved)}."
             )
-        self.sums = GramLanes(1, self.dim)
+        self.sums = GramLanes(1, self.design.size)
         for name, given in zip(_SUMS, saved, strict=True):
             array = getattr(self.sums, name)
             array[0] = self._read(name, given, array)
@@ -265,6 +302,20 @@ class CycleMemory(Rule):
                 f"{describe(self.arms.squares[0].tolist())}."
             )
 
+    def _check_anchor(self) -> None:
+        told = (self.arms is not None and self.arms.counts.any()) or (
+            self.sums is not None and self.sums.counts.any()
+        )
+        if self.parts.intercept and bool(told) != bool(self.anchored[0]):
+            raise InvalidValueError(
+                "state.anchored must be true once a reward counts, and not before, got "
+                f"{bool(self.anchored[0])} with {'some' if told else 'no'} rewards."
+            )
+        if self.anchor[0] and not self.anchored[0]:
+            raise InvalidValueError(
+                f"state.anchor must be 0 until there is one, got {self.anchor[0]}."
+            )
+
     def _check_lock(self) -> None:
         support = [int(i) for i in self.support[0] if i >= 0]
         usable = set(np.flatnonzero(self.action_set.available).tolist())
@@ -279,8 +330,9 @@ class CycleMemory(Rule):
 
     def _exploration(self, pull: int, action: FloatArray) -> FloatArray:
         if self.parts.basis is None:
-            return np.where(np.arange(self.dim) == pull, action, 0.0)
-        return np.asarray(self.parts.explorations(np.array([pull]))[0])
+            is_axis = pull < self.dim  # the origin is what its set had, 0 mostly
+            return np.where(np.arange(self.dim) == pull, action, 0.0) if is_axis else action
+        return np.asarray(self.parts.actions(np.array([pull]))[0])
 
 
 def _nothing(cycle: int) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.estimation import cycles_to_lock, pooled_sigma
+from sparsebandits.exploration.affine import off_plane
 from sparsebandits.exploration.diagonal import longest_ends
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.cycle import Cycle
@@ -39,6 +40,7 @@ class CycleRule(CycleMemory):
         self._is_own = PerSet(partial(operator.eq, cycle.action_set))
         self._is_own_whole = PerSet(partial(operator.eq, cycle.action_set))
         self._fitting = None if cycle.basis is None else PerSet(cycle.basis.fitting)
+        self._origin = PerSet(self._find_origin)
 
     # ------------------------------------------------------------------ choose
 
@@ -51,7 +53,7 @@ class CycleRule(CycleMemory):
                 actions, pulls = self._play(current)
         else:
             actions, pulls = self._play(current)
-        self._count(actions, pulls)
+        self._count(actions, pulls, current)
         self.pulls = pulls
         return actions
 
@@ -114,23 +116,39 @@ class CycleRule(CycleMemory):
         lanes = np.flatnonzero(explore)
         if ends is not None:
             # The usable axis on which least has been played so far, the longer way.
-            usable = np.flatnonzero(ends)
+            usable, origin = np.flatnonzero(ends), self._origin(current)
+            if origin is not None:
+                usable = np.append(usable, self.dim)
             axes = usable[self.mass[np.ix_(lanes, usable)].argmin(axis=1)]
             actions[lanes], pulls[lanes] = 0.0, axes
-            actions[lanes, axes] = ends[axes]
+            along = axes < self.dim
+            actions[lanes[along], axes[along]] = ends[axes[along]]
+            if origin is not None:
+                actions[lanes[~along]] = origin
         elif lanes.size:
             pulls[lanes] = self._due_arms(self.due[lanes], current)
             actions[lanes] = self._explorations(lanes, pulls[lanes], current)
         return actions, pulls
 
-    def _count(self, actions: FloatArray, pulls: IntArray) -> None:
+    def _find_origin(self, current: ActionSet) -> FloatArray | None:
+        """Return what is played beside the axes for a baseline, where there is one: 0 mostly."""
+        if self.parts.basis is not None or not self.parts.intercept:
+            return None
+        ends = axis_ends(current)
+        plane = np.divide(1.0, ends, out=np.zeros(self.dim), where=ends != 0)
+        return off_plane(plane, current, current.choice_of(self.oracle.sparsity))
+
+    def _count(self, actions: FloatArray, pulls: IntArray, current: ActionSet) -> None:
         """Count what is played; nothing fails here."""
         exploring = self.due.any(axis=1)
         self.left[~exploring] -= 1
         lanes = np.flatnonzero(pulls != EXPLOIT)
         arms = pulls[lanes]
         if self.parts.basis is None:
-            self.mass[lanes, arms] += actions[lanes, arms] ** 2
+            # The origin counts as the shortest axis: it is played as often as that one.
+            sizes = np.append(longest_ends(current), 0.0)
+            sizes[-1] = np.abs(sizes[sizes != 0]).min()
+            self.mass[lanes, arms] += sizes[arms] ** 2
             # Any exploration is one of the d of its cycle.
             lanes = np.flatnonzero(exploring)
             arms = self.due[lanes].argmax(axis=1)
@@ -193,12 +211,12 @@ class CycleRule(CycleMemory):
         """Return b_k, or what is played where none of the explorations that are due fits."""
         fits = arms >= 0
         if fits.all():
-            return self.parts.explorations(arms)
+            return self.parts.actions(arms)
         start = longest_way(current)
         if not (current.contains(start) and self.oracle.obeyed_by(start, current)):
             start = self.oracle.actions(np.zeros((1, self.dim)), current)[0]
         actions = np.tile(start, (lanes.size, 1))
-        actions[fits] = self.parts.explorations(arms[fits])
+        actions[fits] = self.parts.actions(arms[fits])
         known = self.is_known(lanes) & ~fits
         if known.any():
             actions[known] = self.oracle.actions(self.least_squares(lanes[known]), current)
@@ -239,13 +257,14 @@ class CycleRule(CycleMemory):
             gap = float(test.verify(estimate[:1])[1][0])
             threshold = certificate.sigma * float(test.unit_threshold(certificate.replications))
         cycles = 0.0 if self.locked[0] else self._cycles_to_lock(gap, certificate.replications)
+        steps = cycles * self.explorations
         return replace(
             certificate,
             gap=gap,
             threshold=threshold,
             cycles_to_lock=cycles,
-            steps_to_lock=cycles * self.dim,
-            warning=None if horizon is None else self._warning(cycles * self.dim, gap, horizon),
+            steps_to_lock=steps,
+            warning=None if horizon is None else self._warning(steps, gap, horizon),
         )
 
     def _cycles_to_lock(self, gap: float, replications: int) -> float:

@@ -19,6 +19,7 @@ from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValu
 from sparsebandits.oracles import SparseOracle, Supports, as_limit
 from sparsebandits.policies import binary
 from sparsebandits.policies.certificate import Certificate
+from sparsebandits.policies.parameters import checked, flag
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.saved_state import (
@@ -218,6 +219,20 @@ class Policy(Described):
         if "action_set" in fields:  # without it, the constructor names what is missing
             fields["action_set"] = ActionSet.from_dict(fields["action_set"])
         return cls(**fields)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class InterceptPolicy(Policy):
+    """A policy that reckons with a baseline in every reward where it is told to.
+
+    Parameters
+    ----------
+    intercept : bool
+        Whether rewards are b + theta·x with b unknown; a constant in every reward then changes no
+        decision. Off by default, as in the papers.
+    """
+
+    intercept: bool = checked(flag, False)
 
 
 class ReferencePolicy(Policy):
@@ -504,6 +519,10 @@ class Learner:
         "paper" and "coordinate", which pay for each number of replications by itself. For the
         others ("stitched", "mixture", "pairwise", "support") it is not proved: their martingale
         takes one replication of the whole basis at a time, and logs do not come like that.
+
+        Where rewards fade (``half_life``), logged pairs count in full now, all alike, whatever
+        their order, and fade from now on with the decisions that follow: the clock is that of
+        decisions, and logs do not move it.
         """
         if getattr(self.policy, "context", 0):
             raise CompositionError(

@@ -24,6 +24,7 @@ class PhaseRule(CycleRule):
 
     def __init__(self, cycle: Cycle, lanes: int) -> None:
         assert cycle.basis is None
+        assert not cycle.intercept
         super().__init__(cycle, lanes)
 
     def start_phase(self) -> int:

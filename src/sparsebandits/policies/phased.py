@@ -15,11 +15,11 @@ import numpy as np
 
 from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.estimation import ConfidenceBound, make_confidence, split_delta
-from sparsebandits.exploration import Basis, make_basis
+from sparsebandits.exploration import Basis, make_basis, with_origin
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_rule import CycleRule
 from sparsebandits.policies.gap_test import GapTest
-from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.learner import InterceptPolicy
 from sparsebandits.policies.parameters import (
     checked,
     failure_probability,
@@ -32,13 +32,13 @@ from sparsebandits.validation import FloatArray, as_array, as_integer, as_theta
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ExploringPolicy(Policy):
+class ExploringPolicy(InterceptPolicy):
     """What policies that explore by the actions of a basis have in common.
 
     Parameters
     ----------
-    action_set, sparsity, oracle
-        As in `Policy`.
+    action_set, sparsity, oracle, intercept
+        As in `InterceptPolicy`.
     basis : str, Basis or array
         Exploration actions b_1..b_d; a name of `exploration.BASES`.
     basis_seed : int
@@ -59,6 +59,13 @@ class ExploringPolicy(Policy):
         rng = np.random.default_rng(self.basis_seed)
         return make_basis(self.basis, self.action_set, self.sparsity, rng)
 
+    @cached_property
+    def explored(self) -> Basis:
+        """What a cycle explores: the basis, and with an intercept an origin besides."""
+        if not self.intercept:
+            return self.exploration
+        return with_origin(self.exploration, self.action_set, self.sparsity)
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe description that `Policy.from_dict` reads back."""
         return {**super().to_dict(), "basis": self.exploration.to_dict()}
@@ -71,8 +78,13 @@ class ExploringPolicy(Policy):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CyclePolicy(Policy):
-    """A policy whose rule is the cycle; `cycle` says which."""
+class CyclePolicy(InterceptPolicy):
+    """A policy whose rule is the cycle; `cycle` says which.
+
+    With ``intercept=True`` a cycle explores one action more: 0 where that is allowed, else one that
+    is affinely independent of the others. The estimate, its bounds and the gap test are then those
+    of theta whatever b is, and hold as they do without (`docs/practice.md`).
+    """
 
     @property
     @abstractmethod
@@ -104,8 +116,8 @@ class VerifyingPolicy(CyclePolicy):
 
     Parameters
     ----------
-    action_set, sparsity, oracle
-        As in `Policy`.
+    action_set, sparsity, oracle, intercept
+        As in `CyclePolicy`.
     sigma : float or "estimate"
         Sub-Gaussian scale of the noise.
     delta : float
@@ -171,7 +183,7 @@ class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
 
     Parameters
     ----------
-    action_set, sparsity, delta, schedule, confidence_scale, insist, basis, basis_seed
+    action_set, sparsity, intercept, delta, schedule, confidence_scale, insist, basis, basis_seed
         As in `VerifyingPolicy` and `ExploringPolicy`.
     sigma : float or "estimate"
         Sub-Gaussian scale of the noise. "estimate" takes an upper confidence bound from the
@@ -184,8 +196,9 @@ class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
         Whether exploitation rewards enter the estimate too; the paper discards them.
     explore_locked_only : bool
         Whether, once the support is locked, only the actions are explored on which the estimate on
-        it depends, H of the standard basis. The regret is then of order d C_0 + H sqrt(T) up to
-        logarithms instead of d sqrt(T) (`docs/theory.md`); the paper goes on with all d.
+        it depends, H of the standard basis (and the origin of an intercept). The regret is then of
+        order d C_0 + H sqrt(T) up to logarithms instead of d sqrt(T) (`docs/theory.md`); the paper
+        goes on with all d.
     """
 
     measuring: ClassVar[tuple[str, ...]] = ("top-h", "greedy", "exact")
@@ -201,7 +214,7 @@ class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
     def bound(self) -> ConfidenceBound:
         """The confidence bound, for unit noise."""
         share, _ = split_delta(self.delta, self.sigma)
-        return make_confidence(self.confidence, self.exploration, share)
+        return make_confidence(self.confidence, self.explored, share)
 
     @cached_property
     def cycle(self) -> Cycle:
@@ -210,12 +223,13 @@ class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
             action_set=self.action_set,
             oracle=self.sparse_oracle,
             schedule=self.exploitation_steps,
-            basis=self.exploration,
+            basis=self.explored,
             use_all_data=self.use_all_data,
             test=self.test if self.verifies else None,
             waiting=self.steps_while_waiting,
             explores_locked=self.explore_locked_only,
             confidence=str(self.confidence),
+            intercept=self.intercept,
         )
 
     @property
@@ -229,9 +243,10 @@ class PhasedPolicy(VerifyingPolicy, ExploringPolicy):
         return tuple(int(i) for i in self.test.verify(known[None])[0][0] if i >= 0)
 
     def __repr__(self) -> str:
+        baseline = ", intercept" if self.intercept else ""
         scale = "" if self.confidence_scale == 1 else f" x {self.confidence_scale:g}"
         return (
             f"{type(self).__name__}({self.action_set!r}, sparsity={self.sparsity}, "
             f"sigma={self.sigma}, delta={self.delta:g}, basis={self.exploration.name}, "
-            f"oracle={self.oracle}, confidence={self.confidence}{scale})"
+            f"oracle={self.oracle}, confidence={self.confidence}{scale}{baseline})"
         )

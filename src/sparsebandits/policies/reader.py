@@ -10,6 +10,7 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.descriptions import build_from, nearest
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.exploration import Basis
+from sparsebandits.oracles import Limit
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.table import POLICIES, REFERENCES
 
@@ -20,7 +21,7 @@ _SETTING = ("action_set", "sparsity")
 
 
 def read_policy(
-    text: str, *, action_set: ActionSet, sparsity: int, horizon: int, sigma: float
+    text: str, *, action_set: ActionSet, sparsity: Limit, horizon: int, sigma: float
 ) -> Policy:
     """Build the policy that ``KIND`` or ``KIND:key=value,key=value`` names; see `policy_for`.
 
@@ -54,7 +55,7 @@ def policy_for(
     keywords: Mapping[str, Any],
     *,
     action_set: ActionSet,
-    sparsity: int,
+    sparsity: Limit,
     horizon: int,
     sigma: float,
 ) -> Policy:
@@ -66,7 +67,7 @@ def policy_for(
     keywords : mapping
         ``sigma = "known"`` stands for `sigma`, and a basis may be a description.
     action_set : ActionSet
-    sparsity : int
+    sparsity : int or Supports
     horizon : int
         Told where the policy cannot do without: it must be given, or says when to stop exploring.
     sigma : float

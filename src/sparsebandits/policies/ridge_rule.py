@@ -15,7 +15,7 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import Played
 from sparsebandits.policies.rule import Rule, Tape
-from sparsebandits.policies.summary import Summary
+from sparsebandits.policies.summary import Summary, baseline_note
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _CONTRADICTION = 1e-6
@@ -263,8 +263,3 @@ class RidgeRule(Rule):
     def _deviations(self, model: RidgeLanes) -> FloatArray:
         """Return the deviations of the coordinates of the only lane for unit noise, (dim,)."""
         return model.deviations()[0, self.design.base :: self.design.width]
-
-
-def baseline_note(baseline: float) -> str:
-    """Say what is earned without any action."""
-    return f"baseline {baseline:.3g}"

@@ -128,6 +128,7 @@ class Rule(ABC):
         "sums": 2.0**53 * LARGEST_REWARD,
         "means": LARGEST_REWARD,
         "fresh_means": LARGEST_REWARD,
+        "anchor": LARGEST_REWARD,
     }
     """The most in size, by name; other numbers are at most a sum of squared rewards."""
 

@@ -119,3 +119,8 @@ class Summary:
 
 def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.3g}"
+
+
+def baseline_note(baseline: float) -> str:
+    """Say what is earned without any action."""
+    return f"baseline {baseline:.3g}"

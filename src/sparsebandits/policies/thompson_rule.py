@@ -324,10 +324,14 @@ class ThompsonRule(RidgeRule):
             self._learn_prior(lanes[(known > 0) & (known >= self.renewal[lanes])])
         aged = lanes[self.recipe.is_aged(self.aged[lanes])]
         if aged.size:
-            factor = self.recipe.weights(self.aged[aged].astype(np.float64))
-            self.posterior.fade(aged, factor)
-            self.renewal[aged] *= factor  # or a count that fades would never reach it again
-            self.aged[aged] = 0
+            self._fade(aged)
+
+    def _fade(self, lanes: IntArray) -> None:
+        """Let what is known in these lanes count as little as it does now."""
+        factor = self.recipe.weights(self.aged[lanes].astype(np.float64))
+        self.posterior.fade(lanes, factor)
+        self.renewal[lanes] *= factor  # or a count that fades would never reach it again
+        self.aged[lanes] = 0
 
     def _add_told(self, lanes: IntArray) -> None:
         told = self.told[lanes]
@@ -366,8 +370,10 @@ class ThompsonRule(RidgeRule):
         return known
 
     def learn_many(self, actions: FloatArray, rewards: FloatArray) -> None:
-        """Take in logged rewards of the only lane at once."""
+        """Take in logged rewards of the only lane at once: where rewards fade, as told now."""
         self._take_in(self.everyone)
+        if self.recipe.half_life is not None:
+            self._fade(self.everyone)
         if self.design.centre is not None:
             rewards = rewards - np.einsum("nd,d->n", actions, self.design.centre)
         super().learn_many(actions, rewards)

@@ -32,8 +32,9 @@ class TimeVaryingAPSEEG(VerifyingPolicy):
     action_set : ActionSet
         The set meant when `ask` names no other. L is its norm bound, or that of the current set
         if larger.
-    sparsity, oracle, delta, confidence_scale
-        As in `VerifyingPolicy`.
+    sparsity, oracle, delta, confidence_scale, intercept
+        As in `VerifyingPolicy`. With an intercept 0, where X_t has it, is explored as one more
+        axis, and lambda_min(V) is that of V about the mean action.
     sigma : float
         Sub-Gaussian scale of the noise; needed by the linear schedule only.
     schedule : str or function
@@ -96,4 +97,5 @@ class TimeVaryingAPSEEG(VerifyingPolicy):
             basis=None,
             test=self.test if self.verifies else None,
             confidence="paper",
+            intercept=self.intercept,
         )

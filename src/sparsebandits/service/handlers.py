@@ -72,8 +72,10 @@ async def _create(unit: UnitOfWork, new: Create, resident: Resident | None) -> O
         row = resident.row
         if row.removed_at is not None:
             raise _removed(row)
-        asked = (digest, new.seed, new.reward_wait, new.default_reward)
-        if asked != (row.policy, row.seed, row.reward_wait, row.default_reward):
+        # A description of an earlier release lacks the keywords that are new: it means the default.
+        same = digest == row.policy or new.policy.to_dict() == resident.lived.policy.to_dict()
+        asked = (new.seed, new.reward_wait, new.default_reward)
+        if not same or asked != (row.seed, row.reward_wait, row.default_reward):
             raise RefusedError(
                 "learner-differs",
                 f"The learner {new.key!r} exists with another policy, seed or reward_wait; "

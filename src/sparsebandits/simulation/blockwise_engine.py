@@ -39,7 +39,7 @@ def can_run(policy: Policy, environment: LinearEnvironment) -> bool:
         and not (policy.cycle.keeps_all or policy.cycle.forever)
         and environment.action_sets.is_fixed
         and environment.delay is None
-        and environment.is_plain
+        and environment.is_steady
     )
 
 
@@ -95,7 +95,7 @@ class _Course:
 
 
 class _Group:
-    """Trials that explore the same `arms`, all d of them until a lock leaves fewer to explore."""
+    """Trials that explore the same `arms`, all of them until a lock leaves fewer to explore."""
 
     def __init__(
         self,
@@ -116,9 +116,9 @@ class _Group:
         self.schedule = cycle.schedule
         self.waiting = cycle.waiting
         self.dim, self.first = dim, 1
-        self.arms = np.arange(dim) if arms is None else arms
+        self.arms = np.arange(self.basis.count) if arms is None else arms
         self.pulls = self.arms.size  # explorations of a cycle
-        self.rest: FloatArray | None = None  # (n, dim): means of what is explored no longer
+        self.rest: FloatArray | None = None  # (n, count): means of what is explored no longer
         self.cut = cycle.explores_locked and arms is None
         self.locked_groups: list[_Group] = []
         self.make = partial(_Group, policy, environment, benchmark=benchmark, recorder=recorder)
@@ -128,7 +128,10 @@ class _Group:
         self.optimum, self.best_support = benchmark.best(policy.action_set, theta, policy.sparsity)
         recorder.optimum[trials] = self.optimum
         self.means = _mean_rewards(self.basis, theta)[:, self.arms]
-        # Regret of the first k exploration actions of a cycle, k = 0..d.
+        self.baseline = environment.baseline
+        # The first reward, from which the others are measured where a baseline is reckoned with.
+        self.anchor: FloatArray | None = np.full(n, np.nan) if cycle.intercept else None
+        # Regret of the first k exploration actions of a cycle, k = 0..pulls.
         self.prefix = np.zeros((n, self.pulls + 1))
         np.cumsum(self.optimum[:, None] - self.means, axis=1, out=self.prefix[:, 1:])
         # How many of those use exactly the benchmark's support.
@@ -140,7 +143,7 @@ class _Group:
         # Once the support is locked, sigma is needed no longer.
         given = 0.0 if self.test is None or arms is not None else self.test.sigma
         estimates_sigma = isinstance(given, str)
-        self.squares = np.zeros((n, dim)) if estimates_sigma else None
+        self.squares = np.zeros((n, self.pulls)) if estimates_sigma else None
         self.lock_cycle = np.full(n, 0 if self.test is None else np.iinfo(np.intp).max)
         self.supports = np.full((n, policy.sparsity), -1, dtype=np.intp)
         self.clock = np.zeros(n, dtype=np.intp)
@@ -168,14 +171,19 @@ class _Group:
             lanes = lanes[stays]
 
     def _explore(self, cycles: IntArray, lanes: IntArray) -> _Block:
-        """Draw the rewards of d pulls per cycle; means of all cycles so far; least squares."""
+        """Draw the rewards of each cycle; means of all cycles so far; least squares."""
         rewards = np.empty((lanes.size, cycles.size, self.pulls))
         for row, lane in enumerate(lanes):
             self.tapes[lane].fill(rewards[row])
         noise = rewards.copy() if self.cut else None
         if self.noise_scale is not None:
             rewards *= self.noise_scale
-        rewards += self.means[lanes, None]
+        rewards += (self.means[lanes] + self.baseline)[:, None]
+        if self.anchor is not None:
+            new = lanes[np.isnan(self.anchor[lanes])]
+            if new.size:  # in the first cycle, so that all are
+                self.anchor[new] = rewards[:, 0, 0]
+            rewards -= self.anchor[lanes, None, None]
         given = None if self.squares is None else rewards.copy()
         # One after the other, as a learner adds them.
         rewards[:, 0] += self.sums[lanes]
@@ -216,6 +224,8 @@ class _Group:
         group.first = int(block.cycles[last]) + 1
         group.rest = block.sums[[row], last] / block.cycles[last]
         group.sums = block.sums[[row], last][:, arms]
+        if self.anchor is not None:
+            group.anchor = self.anchor[[lane]]
         for name in ("lock_cycle", "supports", "clock", "total", "hits", "last_error"):
             getattr(group, name)[0] = getattr(self, name)[lane]
         return group
@@ -254,7 +264,7 @@ class _Group:
         supports, gaps = test.verify(block.estimates[waiting].reshape(-1, self.dim))
         shape = (waiting.size, block.cycles.size)
         squares = 0.0 if block.squares is None else block.squares[waiting]
-        sigma = test.sigma_bound(squares, self.dim * (block.cycles - 1), block.cycles)
+        sigma = test.sigma_bound(squares, self.pulls * (block.cycles - 1), block.cycles)
         passed = test.passes(gaps.reshape(shape), sigma, block.cycles)
         hit = np.flatnonzero(passed.any(axis=1))
         when = passed[hit].argmax(axis=1)
@@ -264,7 +274,7 @@ class _Group:
             block.last[waiting[hit]] = when
         truth = test.verify(self.theta[lanes[hit]])[0] if hit.size else supports[:0]
         right = (self.supports[lanes[hit]] == truth).all(axis=1)
-        at = self.clock[lanes[hit]] + self.dim * (when + 1)
+        at = self.clock[lanes[hit]] + self.pulls * (when + 1)
         if self.waiting is not None:
             spent = np.cumsum(lengths(self.waiting, block.cycles))
             at += (spent - lengths(self.waiting, block.cycles))[when]
@@ -334,14 +344,15 @@ class _Group:
 
 
 def _same_supports(basis: Basis, best: BoolArray) -> BoolArray:
-    """Return whether b_k uses exactly the coordinates of a row of `best`, (n, dim)."""
+    """Return whether b_k uses exactly the coordinates of a row of `best`, (n, count)."""
     if basis.dim**2 <= _BLOCK:
         return np.asarray(((basis.actions != 0) == best[:, None, :]).all(axis=2))
     # In high dimension, by the columns of M of that support: all b_k that use them, and no more.
-    same = np.zeros(best.shape, dtype=np.bool_)
+    same = np.zeros((len(best), basis.count), dtype=np.bool_)
     for row, chosen in enumerate(best):
         places = np.flatnonzero(chosen)
-        using = np.full(basis.dim, places.size > 0)
+        # Only an origin uses none at all.
+        using = (np.arange(basis.count) >= basis.dim) | (places.size > 0)
         for place in places:
             axis = np.zeros(basis.dim)
             axis[place] = 1.0
@@ -352,7 +363,7 @@ def _same_supports(basis: Basis, best: BoolArray) -> BoolArray:
 
 
 def _mean_rewards(basis: Basis, theta: FloatArray) -> FloatArray:
-    """b_k·theta for every k, (n, dim), summed up as the step-by-step engine does."""
+    """b_k·theta for every k, (n, count), summed up as the step-by-step engine does."""
     if basis.dim**2 > _BLOCK:
         return basis.predict(theta)
     rows = [np.broadcast_to(action, theta.shape) for action in basis.actions]

@@ -30,9 +30,13 @@ _KEPT = 1024
 
 
 def can_run(policy: Policy, environment: LinearEnvironment) -> bool:
-    """Whether this engine applies: a cycle on the current set, and prompt rewards."""
+    """Whether this engine applies: a cycle on the current set, prompt rewards, no baseline."""
     return (
-        isinstance(policy, CyclePolicy) and policy.cycle.basis is None and environment.delay is None
+        isinstance(policy, CyclePolicy)
+        and policy.cycle.basis is None
+        and not policy.cycle.intercept
+        and environment.delay is None
+        and environment.is_plain
     )
 
 

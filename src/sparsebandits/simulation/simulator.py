@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.errors import CompositionError, InvalidTypeError
+from sparsebandits.oracles import limit_label
 from sparsebandits.policies import Policy
 from sparsebandits.simulation import blockwise_engine, phase_engine
 from sparsebandits.simulation.lanes_engine import run_lanes
@@ -185,7 +186,7 @@ def _label(
 ) -> dict[str, Any]:
     return {
         "policy": policy.kind,
-        "sparsity": policy.sparsity,
+        "sparsity": limit_label(policy.sparsity),
         "confidence": str(getattr(policy, "confidence", "none")),
         "confidence_scale": getattr(policy, "confidence_scale", None),
         "benchmark": str(benchmark),

@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsebandits.environments import LinearEnvironment, environment_from_dict
 from sparsebandits.errors import CompositionError, SparseBanditsError
+from sparsebandits.oracles import as_limit, limit_label
 from sparsebandits.policies.reader import policy_for
 from sparsebandits.sweeps.cell import Cell
 from sparsebandits.sweeps.sizes import with_dim, with_sigma
@@ -91,8 +92,13 @@ def _cell(
 ) -> Cell:
     sparsity, horizon, dim = point["sparsity"], point["horizon"], environment.dim
     key, table = columns["cell"], data["policies"][place]
-    if sparsity > dim:
+    if not isinstance(sparsity, Mapping) and sparsity > dim:
         raise CompositionError(f"H = {sparsity} is above d = {dim}.")
+    if isinstance(sparsity, Mapping):
+        try:
+            sparsity = as_limit(sparsity, environment.action_set)
+        except SparseBanditsError as error:
+            raise source.error(("sparsity",), f"sparsity does not fit: {error}") from None
     try:
         # Drawn once: a sampler that does not fit the dimension says so now.
         environment.draw_theta(np.random.default_rng(0), sparsity)
@@ -121,7 +127,13 @@ def _cell(
         horizon=horizon,
         trials=data["trials"],
         checkpoints=tuple(t for t in data.get("checkpoints", ()) if t <= horizon),
-        columns={**columns, "sparsity": sparsity, "dim": dim, "horizon": horizon, **level},
+        columns={
+            **columns,
+            "sparsity": limit_label(sparsity),
+            "dim": dim,
+            "horizon": horizon,
+            **level,
+        },
         **chosen,
     )
 

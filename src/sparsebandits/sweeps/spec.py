@@ -26,6 +26,8 @@ class Sweep:
     error). Each of `dim`, `sparsity`, `sigma` (the
     level of the noise) and `horizon` is one value at the top of the file, or a list under [axes].
 
+    `sparsity` is a number, or a table of rules with the keys of `Supports`.
+
     A table [[policies]] has a `kind` and the keywords of that policy, without set and sparsity. A
     policy that needs to know the horizon is told that of its cell; ``sigma = "known"`` tells it
     that of the noise. A table [[environments]] has what `environment_from_dict` reads. With

@@ -46,6 +46,10 @@ def _is_level(value: Any) -> bool:
     return is_number and 0 <= value < math.inf
 
 
+def _is_limit(value: Any) -> bool:
+    return isinstance(value, Mapping) or _at_least(1)[0](value)
+
+
 _SWITCH: _Legal = (lambda value: isinstance(value, bool), "true or false")
 
 _VALUES: dict[str, _Legal] = {
@@ -57,7 +61,7 @@ _VALUES: dict[str, _Legal] = {
     "track_support": _SWITCH,
     "skip_impossible": _SWITCH,
     "dim": _at_least(1),
-    "sparsity": _at_least(1),
+    "sparsity": (_is_limit, "an integer of at least 1, or a table of rules (at_most = ...)"),
     "sigma": (_is_level, "a finite number of at least 0"),
 }
 """Of every key with a single value: what is legal, and what that is called."""
@@ -174,6 +178,8 @@ def _check_axes(data: _Table, axes: Any, source: Source) -> None:
         if not isinstance(values, list) or not values:
             raise source.error(path, f"axes.{name} must be a list of values, got {given}.")
         for value in values:
+            rules = "rules for what may be on are a table [sparsity] at the top, not under [axes]."
+            source.require(not isinstance(value, Mapping), path, rules)
             _check_value(path, name, value, source)
         repeated = f"axes.{name} names a value twice: {given}; give each once."
         source.require(len(set(values)) == len(values), path, repeated)

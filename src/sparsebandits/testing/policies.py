@@ -28,8 +28,9 @@ def check_policy(policy: Policy, *, seed: int = 0) -> None:
 
     Decisions are feasible, H-sparse, numbered and read-only, with and without masks, and however
     late rewards come; the same seed gives the same bits, also after the learner was saved and
-    loaded, and in a simulation beside others; what is refused changes nothing. A policy with 3 to
-    6 coordinates is examined in about a second.
+    loaded, and in a simulation beside others; what is refused changes nothing; and with
+    ``intercept=True`` a constant in every reward changes no decision. A policy with 3 to 6
+    coordinates is examined in about a second.
 
     Parameters
     ----------
@@ -251,6 +252,26 @@ def _refusals(exam: PolicyExam) -> None:
     exam.require(_bits(one) == _bits(two), "later decisions differ", disturbed=one, calm=two)
 
 
+def _baselines(exam: PolicyExam) -> None:
+    if not getattr(exam.part, "intercept", False):
+        return
+    theta = _World(exam.part, exam.seed).theta
+    played: list[list[FloatArray]] = []
+    for constant in (0.0, 64.0):
+        learner, rng = exam.part.start(exam.seed), np.random.default_rng(exam.seed)
+        actions = []
+        for _ in range(_STEPS):
+            decision = learner.ask()
+            reward = float(theta @ decision.action + 0.1 * rng.standard_normal())
+            # On a grid on which the constant costs no digit: rounding could tip a tie.
+            learner.tell(decision, constant + round(reward * 2**20) / 2**20)
+            actions.append(decision.action)
+        played.append(actions)
+    for number, (plain, moved) in enumerate(zip(*played, strict=True), start=1):
+        same = bool(np.allclose(plain, moved, rtol=0.0, atol=1e-6))
+        exam.require(same, f"decision {number} is another one", plain=plain, moved=moved)
+
+
 _PROMISES: dict[str, Promise[Policy]] = {
     "Decisions are feasible, H-sparse, numbered and read-only.": _decisions,
     "Estimates are finite, a locked support stays, and looking changes nothing.": _knowledge,
@@ -258,6 +279,7 @@ _PROMISES: dict[str, Promise[Policy]] = {
     "Rewards may come late, in any order, or never.": _late_rewards,
     "What is not available now is not used.": _masks,
     "A call that is refused changes nothing.": _refusals,
+    "With an intercept a constant in every reward changes no decision.": _baselines,
     "A policy is rebuilt from its description in JSON.": _description,
     "A learner that is saved and loaded at any moment continues bit for bit.": _saving,
 }

@@ -1,6 +1,7 @@
 """What a setting allows before a step is played: whether the support can be locked in time."""
 
 import math
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +29,7 @@ _EARLY = 64
 
 def plan(
     action_set: ActionSet,
-    sparsity: int,
+    sparsity: Any,
     sigma: float,
     delta: float,
     horizon: int,
@@ -43,7 +44,7 @@ def plan(
     ----------
     action_set : ActionSet
         X.
-    sparsity : int
+    sparsity : int or Supports
         H.
     sigma : float
         Noise level.
@@ -91,7 +92,8 @@ def plan(
     )
     exploration = literal.exploration
     policies = [replace(literal, basis=exploration, confidence=name) for name in CONFIDENCE]
-    theta = _draw(source, action_set, literal.sparsity, as_integer("seed", seed, minimum=0))
+    width = operator.index(literal.sparsity)  # of rules, the most that can be on at once
+    theta = _draw(source, action_set, width, as_integer("seed", seed, minimum=0))
     supports, gaps = literal.test.verify(theta)
     if given is not None:
         gaps = np.full(theta.shape[0], given)
@@ -106,7 +108,7 @@ def plan(
     allowed = Plan(
         action_set=repr(action_set),
         dim=action_set.dim,
-        sparsity=literal.sparsity,
+        sparsity=width,
         sigma=level,
         delta=literal.delta,
         horizon=steps,
@@ -115,7 +117,7 @@ def plan(
         trace=exploration.trace,
         h_1=exploration.h_1(level),
         cycles=cycles,
-        epsilon_c=level * float(literal.bound.radius(cycles, sparsity)) if cycles else math.inf,
+        epsilon_c=level * float(literal.bound.radius(cycles, width)) if cycles else math.inf,
         oracle=literal.oracle,
         prior=source.kind,
         gap_is_given=given is not None,
@@ -171,7 +173,7 @@ def _lemma_warmup(policy: PhasedPolicy, sigma: float, gap: float) -> float:
     if math.isinf(gap):
         return 0.0
     # The lemma is for 2 epsilon_c; a test against f epsilon_c is one with the gap 2/f times.
-    factor = float(policy.test.unit_threshold(1)) / float(policy.bound.radius(1, policy.sparsity))
+    factor = float(policy.test.unit_threshold(1)) / float(policy.bound.radius(1, policy.test.size))
     h_1 = policy.exploration.h_1(sigma)
     c_0 = warmup_cycles(2 * gap / factor, h_1, policy.action_set.dim, policy.delta)
     return max(c_0, 0.0)
@@ -207,7 +209,7 @@ def _bounds(
         "delta": policy.delta,
     }
     compact = float(regret_general_compact(horizon, **common))
-    curvature = action_set.response_lipschitz(policy.sparsity)
+    curvature = action_set.response_lipschitz(policy.test.size)
     theorem, bound = "thm:regret_general_compact", compact
     if math.isfinite(curvature):
         is_ball = action_set.sorting is not None and action_set.sorting.is_l2

@@ -12,6 +12,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import sigma_upper, split_delta
+from sparsebandits.policies.design import Design
 from sparsebandits.policies.parameters import (
     checked,
     failure_probability,
@@ -37,6 +38,7 @@ LISTED_SUPPORTS = 20_000
 """Up to this many supports are told apart."""
 
 _RIDGE = 1e-6  # the estimate that is exploited: as if each axis had once been seen a millionth
+_RIDGE_AND_BASELINE = 1e-4  # beside a free column, which the first action is nearly parallel to
 _ROUNDING = 1e-9  # values that differ by less, relative to the largest, tie
 _FOREVER = 2**50  # a float holds it exactly, and sums of a few
 _CHUNK = 2_000_000  # numbers held at once while the values of the supports are worked out
@@ -100,8 +102,9 @@ class SupportElimination(ExploringPolicy):
         and takes half of delta: rewards of one action within one phase, about their mean.
     delta : float
         Probability with which the best support may be lost, in (0, 1).
-    basis, basis_seed
-        As in `ExploringPolicy`.
+    basis, basis_seed, intercept
+        As in `ExploringPolicy`. With an intercept each round plays one action more, and M^-1 is the
+        part of the inverse of (1, M) that gives theta: its rows add up to 0, so that b cancels.
     growth : float
         Above 1.
     exploit_exponent : float
@@ -143,6 +146,7 @@ class SupportElimination(ExploringPolicy):
                 f"{self.action_set.dim} and sparsity (H) = {self.sparsity}; it takes at most "
                 f"{LISTED_SUPPORTS}. Lower the sparsity, or use LinTS, which lists none."
             )
+        _ = self.explored
 
     @cached_property
     def supports(self) -> IntArray:
@@ -212,10 +216,13 @@ class SupportEliminationRule(RidgeRule):
 
     def __init__(self, policy: SupportElimination, lanes: int) -> None:
         dim, count = policy.action_set.dim, len(policy.supports)
-        super().__init__(policy, lanes, relative_prior(policy.action_set, _RIDGE), policy.sigma)
+        ridge = _RIDGE_AND_BASELINE if policy.intercept else _RIDGE
+        prior, design = relative_prior(policy.action_set, ridge), Design(dim, policy.intercept)
+        super().__init__(policy, lanes, prior, policy.sigma, design)
         self._settings = policy
-        self._rows, self.explorations = policy.exploration.actions, dim
-        self._inverse = policy.exploration.estimate(np.eye(dim)).T  # M^-1
+        self._rows, arms = policy.explored.actions, policy.explored.count
+        self.explorations = arms
+        self._inverse = policy.explored.estimate(np.eye(arms)).T  # M^-1
         # On which basis actions k the estimate of coordinate i depends, (i, k), beyond rounding.
         sizes = np.abs(self._inverse)
         self._matters = sizes > 1e-13 * sizes.max(axis=1, keepdims=True)
@@ -228,13 +235,13 @@ class SupportEliminationRule(RidgeRule):
         self.target = np.full(lanes, self._total_rounds(1))  # plays of each action by this phase
         self.left = np.zeros(lanes, dtype=np.intp)  # steps of exploitation still to come
         self.chosen = np.full(lanes, -1)  # the support that is exploited
-        self.needed = np.ones((lanes, dim), dtype=np.bool_)  # basis actions still explored
-        self.asked = np.zeros((lanes, dim), dtype=np.intp)
-        self.told = np.zeros((lanes, dim), dtype=np.intp)
-        self.means = np.zeros((lanes, dim))
+        self.needed = np.ones((lanes, arms), dtype=np.bool_)  # basis actions still explored
+        self.asked = np.zeros((lanes, arms), dtype=np.intp)
+        self.told = np.zeros((lanes, arms), dtype=np.intp)
+        self.means = np.zeros((lanes, arms))  # above the anchor of a baseline
         # Within a phase, for sigma: deviations from a mean that no test has looked at yet.
-        self.fresh = np.zeros((lanes, dim), dtype=np.intp)
-        self.fresh_means = np.zeros((lanes, dim))
+        self.fresh = np.zeros((lanes, arms), dtype=np.intp)
+        self.fresh_means = np.zeros((lanes, arms))
         self.spread = np.zeros(lanes)
         self.freedom = np.zeros(lanes, dtype=np.intp)
 
@@ -330,7 +337,7 @@ class SupportEliminationRule(RidgeRule):
         return np.asarray(self.needed & (self.asked < self.target[:, None]))
 
     def _exploit(self, lanes: IntArray, current: ActionSet, is_whole: bool) -> FloatArray:
-        theta = self.posterior.theta_hat[lanes]
+        theta = self.design.thetas(self.posterior.theta_hat[lanes])
         actions = np.empty_like(theta)
         on_support = (self.chosen[lanes] >= 0) & is_whole
         if on_support.any():
@@ -388,6 +395,7 @@ class SupportEliminationRule(RidgeRule):
 
     def _learn(self, actions: FloatArray, rewards: FloatArray, pulls: IntArray, lanes: Any) -> None:
         super()._learn(actions, rewards, pulls, lanes)
+        rewards = rewards - self.posterior.anchor[lanes]  # 0 where there is no baseline
         explored = np.flatnonzero(pulls != EXPLOIT)
         where, arms = lanes[explored], pulls[explored]
         here = (where, arms)
@@ -406,4 +414,4 @@ class SupportEliminationRule(RidgeRule):
 
         The test does not count them, because whoever logged them may have chosen by the rewards.
         """
-        self.posterior.add_many(actions, rewards)
+        super().learn_many(actions, rewards)

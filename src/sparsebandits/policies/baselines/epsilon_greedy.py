@@ -11,7 +11,7 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.cycle_rule import longest_way
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.parameters import checked, flag, positive
+from sparsebandits.policies.parameters import checked, positive
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
@@ -67,7 +67,6 @@ class EpsilonGreedy(ExploringPolicy):
     rate: float = checked(positive, 0.03)
     power: float = checked(positive, 1 / 3)
     ridge: float = checked(positive, 1.0)
-    intercept: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

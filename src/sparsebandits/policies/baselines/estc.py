@@ -1,6 +1,7 @@
 """ESTC (Hao, Lattimore & Wang 2020): explore the sparsity, then commit to the Lasso's action."""
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -94,7 +95,7 @@ class ESTC(Policy):
         if self.exploration_steps is not None:
             return self.exploration_steps
         horizon = self.horizon or 1
-        nonzeros = self.theta_sparsity or self.sparsity
+        nonzeros = self.theta_sparsity or operator.index(self.sparsity)
         rate: float = nonzeros**2 * math.log(2 * self.action_set.dim) * horizon**2
         return min(horizon, math.ceil(self.constant * math.cbrt(rate)))
 

@@ -23,7 +23,7 @@ class ExploreThenCommit(CyclePolicy, ExploringPolicy):
 
     Parameters
     ----------
-    action_set, sparsity, oracle, basis, basis_seed
+    action_set, sparsity, oracle, intercept, basis, basis_seed
         As in `ExploringPolicy`.
     horizon : int
         T; it may be exceeded.
@@ -59,11 +59,15 @@ class ExploreThenCommit(CyclePolicy, ExploringPolicy):
     horizon: int = field(metadata={"check": count})
     exploration_steps: int | None = checked(count, None)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.explored
+
     @cached_property
     def rounds(self) -> int:
         """How often each b_k is explored."""
         steps = self.exploration_steps or two_thirds_power(self.horizon)
-        return -(-steps // self.action_set.dim)
+        return -(-steps // self.explored.count)
 
     def exploitation_steps(self, cycle: int) -> int:
         """Return m_c: nothing until the last round, and then for ever."""
@@ -76,8 +80,9 @@ class ExploreThenCommit(CyclePolicy, ExploringPolicy):
             action_set=self.action_set,
             oracle=self.sparse_oracle,
             schedule=self.exploitation_steps,
-            basis=self.exploration,
+            basis=self.explored,
             forever=True,
+            intercept=self.intercept,
         )
 
 

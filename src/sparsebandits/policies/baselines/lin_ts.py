@@ -8,15 +8,15 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.learner import Policy
-from sparsebandits.policies.parameters import checked, flag, positive, sigma_or_estimate
+from sparsebandits.policies.learner import InterceptPolicy
+from sparsebandits.policies.parameters import checked, positive, sigma_or_estimate
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import Tape, normals
 from sparsebandits.validation import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LinTS(Policy):
+class LinTS(InterceptPolicy):
     """theta ~ N(theta_hat, v^2 sigma^2 (V + ridge I)^-1) at every step, by Cholesky.
 
     Parameters
@@ -55,7 +55,6 @@ class LinTS(Policy):
     sigma: float | str = checked(sigma_or_estimate, "estimate")
     scale: float = checked(positive, 1.0)
     ridge: float = checked(positive, 1.0)
-    intercept: bool = checked(flag, False)
 
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> "LinTSRule":
         """Return the decision rule with one lane per generator."""

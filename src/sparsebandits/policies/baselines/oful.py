@@ -12,11 +12,10 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.learner import InterceptPolicy
 from sparsebandits.policies.parameters import (
     checked,
     failure_probability,
-    flag,
     positive,
     sigma_or_estimate,
 )
@@ -42,7 +41,7 @@ def _as_radius(name: str, radius: Any) -> float | str:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OFUL(Policy):
+class OFUL(InterceptPolicy):
     r"""Optimism: play the x that maximises theta_hat·x + beta ||x||_{(V + ridge I)^-1}.
 
     That index is the largest theta·x over the confidence ellipsoid
@@ -118,7 +117,6 @@ class OFUL(Policy):
     maximiser: str = checked(partial(as_choice, known=MAXIMISERS), "alternating")
     starts: int = checked(partial(as_integer, minimum=2), 16)
     sweeps: int = checked(partial(as_integer, minimum=0), 10)
-    intercept: bool = checked(flag, False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

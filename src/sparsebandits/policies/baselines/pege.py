@@ -19,7 +19,7 @@ class PEGE(CyclePolicy, ExploringPolicy):
 
     Parameters
     ----------
-    action_set, sparsity, oracle, basis, basis_seed
+    action_set, sparsity, oracle, intercept, basis, basis_seed
         As in `ExploringPolicy`.
     schedule : str or function
         m_c: "linear", "sqrt", "quadratic", or a function of the cycle.
@@ -49,7 +49,7 @@ class PEGE(CyclePolicy, ExploringPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.exploitation_steps
+        _ = self.exploitation_steps, self.explored
 
     @cached_property
     def exploitation_steps(self) -> Schedule:
@@ -63,6 +63,7 @@ class PEGE(CyclePolicy, ExploringPolicy):
             action_set=self.action_set,
             oracle=self.sparse_oracle,
             schedule=self.exploitation_steps,
-            basis=self.exploration,
+            basis=self.explored,
             use_all_data=self.use_all_data,
+            intercept=self.intercept,
         )

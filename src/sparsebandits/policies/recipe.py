@@ -12,7 +12,7 @@ from sparsebandits.validation import BoolArray, FloatArray, IntArray
 _TINY = 1e-300
 
 YOUNG = 100.0
-"""Before so many rewards the noise level is the one that goes with the learned prior."""
+"""A learner that knows fewer rewards is young, however few coordinates there are."""
 
 _LESSON = 0.01
 """An action with t ||x||^2_{V^-1} below this teaches nothing next to an average reward."""
@@ -40,7 +40,8 @@ class Recipe:
     patience : float
         t counts as t (1000 / t)^patience; on round sets only for the mature.
     mature : float
-        At how many rewards a learner is no longer young.
+        At how many rewards a learner is no longer young. Until then its noise level is the one that
+        goes with the prior, where that is learned.
     climbs : int
         From how many of the proposals one climbs.
     is_round : bool
@@ -89,7 +90,14 @@ class Recipe:
         if action_set.is_strongly_convex:
             mature = max(YOUNG, action_set.dim**2 / 4)
             return cls(growth=1.6, home_growth=1.1, patience=0.35, mature=mature, is_round=True)
-        return cls(growth=1.8, young_growth=0.8, told_growth=1.4, patience=0.35, evidence=True)
+        return cls(
+            growth=1.8,
+            young_growth=0.8,
+            told_growth=1.4,
+            patience=0.35,
+            mature=max(YOUNG, 4 * action_set.dim),
+            evidence=True,
+        )
 
     def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
         """Return how far the index lies above the mean in lanes that know so many rewards."""

@@ -16,7 +16,7 @@ from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
-from sparsebandits.policies.recipe import YOUNG, Recipe
+from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
@@ -275,7 +275,7 @@ class ThompsonRule(RidgeRule):
     ) -> FloatArray:
         level = model.noise_scale(lanes, variances)
         if self.recipe.evidence:
-            young = (model.counts[lanes] < YOUNG) & (self.renewal[lanes] > 0)
+            young = (model.counts[lanes] < self.recipe.mature) & (self.renewal[lanes] > 0)
             level = np.where(young, self.sigma_young[lanes], level)
         if not isinstance(self.sigma, str):
             level = np.maximum(level, self.sigma)

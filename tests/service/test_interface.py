@@ -203,6 +203,10 @@ def test_an_export_goes_on_here_and_an_import_there(client: httpx.Client) -> Non
     ask(client, "b")
     learner.ask()
     assert exported(client, "b") == learner.to_dict()
+    both = client.post("/v1/ask", json={"asks": [{"learner": "a"}, {"learner": "b"}]}).json()
+    assert [answer["status"] for answer in both["answers"]] == [200, 200]
+    learner.ask()
+    assert exported(client, "b") == learner.to_dict()
     body["learner"]["state"]["next_id"] = 99
     assert kind_of(client.post("/v1/import", json={**body, "key": "c"})) == "invalid"
 

@@ -56,6 +56,10 @@ def test_together_is_one_by_one_bit_for_bit(policy: sb.Policy) -> None:
             other = alone[lane].ask(offer, context=z)
             assert decision.action.tobytes() == other.action.tobytes()
             assert (decision.id, decision.phase) == (other.id, other.phase)
+        single = int(rng.integers(6))  # one is asked by itself in between
+        z = rng.standard_normal(size) if size else None
+        made_alone = (each[single].ask(context=z).action.tobytes() for each in (together, alone))
+        assert len(set(made_alone)) == 1
         told = [
             lane
             for lane in range(6)
@@ -82,6 +86,24 @@ def test_all_lanes_decide_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = thompson()
     ask_together([policy.start(seed) for seed in range(5)])
     assert lanes == [5]
+
+
+def test_what_fails_together_is_done_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = ThompsonRule.choose
+
+    def failing(rule: ThompsonRule, current: sb.ActionSet) -> Any:
+        actions = choose(rule, current)
+        if rule.lanes > 1:
+            raise sb.InvalidValueError("after it has drawn")
+        return actions
+
+    policy = thompson()
+    together, alone = ([policy.start(seed) for seed in range(3)] for _ in range(2))
+    monkeypatch.setattr(ThompsonRule, "choose", failing)
+    assert all(isinstance(made, Decision) for made in ask_together(together))
+    for learner, twin in zip(together, alone, strict=True):
+        twin.ask()
+        assert learner.to_dict() == twin.to_dict()
 
 
 def test_who_refuses_is_as_before_and_the_others_go_on() -> None:

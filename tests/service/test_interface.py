@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import sparsebandits as sb
+from sparsebandits.service.checkup import check_store
 from tests.service.playing import POLICY, ask, create, exported, kind_of, tell
 from tests.service.servers import Farm
+from tests.stores import use
 
 
 @pytest.fixture
@@ -201,6 +203,10 @@ def test_an_export_goes_on_here_and_an_import_there(client: httpx.Client) -> Non
     ask(client, "b")
     learner.ask()
     assert exported(client, "b") == learner.to_dict()
+    both = client.post("/v1/ask", json={"asks": [{"learner": "a"}, {"learner": "b"}]}).json()
+    assert [answer["status"] for answer in both["answers"]] == [200, 200]
+    learner.ask()
+    assert exported(client, "b") == learner.to_dict()
     body["learner"]["state"]["next_id"] = 99
     assert kind_of(client.post("/v1/import", json={**body, "key": "c"})) == "invalid"
 
@@ -281,8 +287,8 @@ def test_the_oracle_alone(client: httpx.Client) -> None:
     assert kind_of(client.post("/v1/solve", json=wrong)) == "invalid"
 
 
-def test_all_but_some_may_be_used(client: httpx.Client) -> None:
-    """As in the library, in the log, and after the log is read again."""
+def test_all_but_some_may_be_used(client: httpx.Client, usual_url: str) -> None:
+    """As in the library, in the log, and when the log is played again."""
     create(client)
     mine = POLICY.start(0)
     for step in range(6):
@@ -295,6 +301,7 @@ def test_all_but_some_may_be_used(client: httpx.Client) -> None:
     assert exported(client) == mine.to_dict()
     logged = client.get("/v1/learners/a/history").json()["events"][0]
     assert logged["available"] == {"all_but": [1, 3]}
+    assert use(usual_url, check_store) == (1, [])
     refused = client.post("/v1/learners/a/ask", json={"available": {"all_but": [9]}})
     assert kind_of(refused) == "invalid"
 

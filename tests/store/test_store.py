@@ -160,6 +160,9 @@ def test_a_snapshot_takes_the_place_of_the_one_before(store_url: str) -> None:
                 saved = Snapshot.of(number, sequence, b"state" * sequence)
                 await transaction.save_snapshots([saved])
         assert await store.read.snapshot(number) == saved
+        async with store.transaction() as transaction:  # a server that has not caught up
+            await transaction.save_snapshots([Snapshot.of(number, 1, b"older")])
+        assert await store.read.snapshot(number) == saved
         assert saved.is_intact
         assert not Snapshot(learner=1, sequence=1, body=b"x", digest=saved.digest).is_intact
 

@@ -8,7 +8,7 @@ from types import FrameType
 
 import uvicorn
 
-from sparsebandits.service.app import build_app
+from sparsebandits.service.app import Pages, build_app
 from sparsebandits.service.settings import Settings
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
@@ -71,10 +71,11 @@ def run(
     *,
     ready: Callable[[], None] = lambda: None,
     log_requests: bool = True,
+    pages: Pages | None = None,
 ) -> bool:
     """Serve until SIGTERM; return whether the server had started. Ctrl-C is raised at the end."""
     config = uvicorn.Config(
-        build_app(settings, log_requests=log_requests),
+        build_app(settings, log_requests=log_requests, pages=pages),
         log_level="error",
         access_log=False,
         timeout_graceful_shutdown=_FAREWELL,

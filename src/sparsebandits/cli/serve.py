@@ -35,6 +35,7 @@ def serve(store_url: str, host: str, port: int, resident: int, max_dim: int, qui
     accepted, then end.
     """
     with service_extra():
+        from sparsebandits.dashboard.routes import add_pages
         from sparsebandits.service.server import listen, run
         from sparsebandits.service.settings import Settings
     token = _first_token(store_url, is_local=_is_loopback(host))
@@ -52,10 +53,11 @@ def serve(store_url: str, host: str, port: int, resident: int, max_dim: int, qui
         if token is not None:
             click.echo(f"A token for everything, shown only this once: {token}")
         example = token or "$TOKEN"
+        click.echo(f"Look at it in a browser: {address}/")
         click.echo(f'Try: curl -H "Authorization: Bearer {example}" {address}/v1/learners')
 
     settings = Settings(store=store_url, resident=resident, max_dim=max_dim)
-    if not run(settings, bound, ready=greet, log_requests=not quiet):
+    if not run(settings, bound, ready=greet, log_requests=not quiet, pages=add_pages):
         raise InvalidValueError("the server could not start; see the lines above.")
 
 

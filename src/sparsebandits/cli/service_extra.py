@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from sparsebandits.store import Store
 
 Returned = TypeVar("Returned")
-_PARTS = ("fastapi", "uvicorn", "asyncpg", "prometheus_client", "httpx", "msgspec", "starlette")
+_PARTS = (
+    "asyncpg",
+    "fastapi",
+    "httpx",
+    "jinja2",
+    "msgspec",
+    "plotly",
+    "prometheus_client",
+    "starlette",
+    "uvicorn",
+)
 
 store_option = click.option(
     "--store",

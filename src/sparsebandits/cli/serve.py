@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebandits.cli.service_extra import (
+    listen_on,
     service_extra,
     store_option,
     use_store,
@@ -36,17 +37,10 @@ def serve(store_url: str, host: str, port: int, resident: int, max_dim: int, qui
     """
     with service_extra():
         from sparsebandits.dashboard.routes import add_pages
-        from sparsebandits.service.server import listen, run
+        from sparsebandits.service.server import run
         from sparsebandits.service.settings import Settings
     token = _first_token(store_url, is_local=_is_loopback(host))
-    try:
-        bound = listen(host, port)
-    except OSError as error:
-        raise InvalidValueError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; take another --port."
-        ) from None
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{bound.getsockname()[1]}"
+    bound, address = listen_on(host, port)
 
     def greet() -> None:
         click.echo(f"Serving {address} from {without_password(store_url)}")

@@ -17,8 +17,8 @@ def in_words(learner: Learner, certificate: Certificate) -> list[str]:
             said = _of_posterior(learner, certificate)
         case Certificate(locked=True, support=tuple(support)):
             said = [
-                f"The support is locked: {_listed(learner, support)}. The gap test has passed, and "
-                "from now on only these are played."
+                f"The support is locked: {_listed(learner, support)}. The gap test has passed: "
+                "what is played to earn uses these alone. It still explores, ever more rarely."
             ]
         case _:
             said = _of_gap_test(certificate)

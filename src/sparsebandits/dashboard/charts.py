@@ -144,6 +144,7 @@ class Chart:
     """Whether y has a name per row, the first on top."""
     x_log: bool = False
     y_log: bool = False
+    y_from_zero: bool = False
 
     @property
     def json(self) -> str:
@@ -156,6 +157,8 @@ class Chart:
             y_axis |= {"autorange": "reversed", "type": "category", "dtick": 1}
         if self.x_is_time:
             x_axis["type"] = "date"
+        if self.y_from_zero:
+            y_axis["rangemode"] = "tozero"
         x_axis |= {"type": "log"} if self.x_log else {}
         y_axis |= {"type": "log"} if self.y_log else {}
         layout = {

@@ -80,7 +80,7 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
     return Chart(
         id="usage",
         title="Which coordinates were on",
-        y_label="coordinate, the most used on top",
+        y_label="coordinate",
         layers=(
             Map(
                 x=along(history, counted.ends, by_time),
@@ -89,7 +89,8 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
                 label="share of decisions",
             ),
         ),
-        sentence=f"The darker, the larger the share of decisions that had it on. {settled}{more}",
+        sentence="The most used on top; the darker, the larger the share of decisions that had it "
+        f"on. {settled}{more}",
         height=110 + 18 * len(names),
         is_list=True,
         **axis(history, by_time),
@@ -129,6 +130,7 @@ def estimate_chart(summary: Summary) -> Chart | None:
     sentence = "This policy keeps no posterior, so there are no intervals."
     if has_intervals:
         sentence = (
+            "The likeliest in the best support on top. "
             f"Bars are 95% intervals: {apart} of the {len(rows)} coordinates shown have an effect "
             "that is told apart from 0."
         )
@@ -136,7 +138,7 @@ def estimate_chart(summary: Summary) -> Chart | None:
         id="estimates",
         title="Estimated effects",
         x_label="estimated effect (reward per unit of the coordinate)",
-        y_label="coordinate, the likeliest in use on top",
+        y_label="coordinate",
         layers=(
             Dots(
                 x=estimates,

@@ -12,6 +12,7 @@ from sparsebandits.dashboard.regression import (
     Found,
     cusum_test,
     f_test,
+    moments,
     normality_test,
     residuals_of,
 )
@@ -28,6 +29,8 @@ _PER_COLUMN = 3
 _DAY = 86_400.0
 _FAR_FROM_NORMAL = 0.5
 """Skewness or excess kurtosis below which not being normal is of no consequence."""
+
+_NO_REST = "The model explains these rewards without any rest."
 
 State = Literal["fine", "look", "unknown"]
 
@@ -95,7 +98,7 @@ class Sample:
     @property
     def is_enough(self) -> bool:
         """Whether there are enough rewards to tell anything."""
-        return self.rewards.size >= max(_FEWEST, _PER_COLUMN * (self.whole.shape[1] + 1))
+        return bool(self.rewards.size >= max(_FEWEST, _PER_COLUMN * (self.whole.shape[1] + 1)))
 
 
 def sample_of(policy: Policy, history: History) -> Sample:
@@ -130,8 +133,8 @@ def findings(sample: Sample) -> list[Finding]:
     ]
 
 
-def _untold(title: str, why: str) -> Finding:
-    return Finding(title=title, state="unknown", meaning=why, advice="Come back with more rewards.")
+def _untold(title: str, why: str, advice: str = "Come back with more rewards.") -> Finding:
+    return Finding(title=title, state="unknown", meaning=why, advice=advice)
 
 
 def _too_few(title: str, sample: Sample) -> Finding:
@@ -148,10 +151,12 @@ def normality(sample: Sample) -> Finding:
         return _too_few(title, sample)
     found = normality_test(residuals(sample))
     if not found.is_known:
-        return _untold(title, "The model explains these rewards without any rest.")
+        return _untold(
+            title, "The model explains these rewards without any rest.", "Nothing to do."
+        )
     if found.is_alarm and found.gain > _FAR_FROM_NORMAL:
         values = np.unique(sample.rewards).size
-        kind = "few distinct rewards, such as yes or no" if values <= 10 else "outliers or skew"
+        kind = "few distinct rewards, such as yes or no" if values <= 10 else _shape(sample)
         return Finding(
             title=title,
             state="look",
@@ -168,6 +173,13 @@ def normality(sample: Sample) -> Finding:
         advice="Nothing to do.",
         p=found.p,
     )
+
+
+def _shape(sample: Sample) -> str:
+    skewness, excess = moments(residuals(sample))
+    if excess > _FAR_FROM_NORMAL:
+        return "outliers"
+    return "skewed" if abs(skewness) > _FAR_FROM_NORMAL else "flat, as where something is missing"
 
 
 def drift_test(sample: Sample) -> Found:
@@ -194,7 +206,9 @@ def drift(sample: Sample) -> Finding:
         return _too_few(title, sample)
     found = drift_test(sample)
     if not found.is_known:
-        return _untold(title, "The model explains these rewards without any rest.")
+        return _untold(
+            title, "The model explains these rewards without any rest.", "Nothing to do."
+        )
     if not found.is_alarm:
         return Finding(
             title=title,
@@ -265,6 +279,7 @@ def curve(sample: Sample) -> Finding:
         return _untold(
             title,
             "Coordinates were played at one dose, or off: a curve cannot be seen in that.",
+            "Nothing to do where doses are all or nothing; else log some in between (observe).",
         )
     if found.is_alarm:
         return Finding(
@@ -318,7 +333,11 @@ def _rhythm(sample: Sample) -> Finding:
     """Without a context, the clock is all that is known of the circumstances."""
     title = "Would a context help (hour of the day, day of the week)?"
     if sample.times is None:
-        return _untold(title, "Nothing is known of the circumstances, not even the time.")
+        return _untold(
+            title,
+            "Nothing is known of the circumstances, not even the time.",
+            "Look at it where it is served.",
+        )
     if not sample.is_enough:
         return _too_few(title, sample)
     span = float(np.ptp(sample.times))
@@ -348,4 +367,4 @@ def _rhythm(sample: Sample) -> Finding:
 
 def level_of_alarm() -> str:
     """Say how often these alarms are false."""
-    return f"Each looks only where chance alone does so at most once in {1 / ALARM:,.0f} times."
+    return f"An alarm is given where chance alone does as much once in {1 / ALARM:,.0f} times."

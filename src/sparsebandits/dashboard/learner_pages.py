@@ -86,6 +86,7 @@ class LearnerPage:
 
     facts: Facts
     charts: tuple[Chart, ...]
+    estimates: Chart | None
     certainty: tuple[str, ...]
     rows: tuple[Row, ...]
     left_out: int
@@ -101,13 +102,13 @@ def learner_page(view: View, by_time: bool, sort: str, everything: bool) -> Lear
         reward_chart(history, by_time),
         loss_chart(learner, history, by_time),
         usage_chart(learner, history, by_time),
-        estimate_chart(summary),
     )
     rows = sorted_rows(summary, sort)
     shown = rows if everything else rows[:_LONGEST_TABLE]
     return LearnerPage(
         facts=facts_of(view),
         charts=tuple(chart for chart in charts if chart is not None),
+        estimates=estimate_chart(summary),
         certainty=tuple(in_words(learner, learner.certificate(draws=_DRAWS))),
         rows=tuple(shown),
         left_out=len(rows) - len(shown),

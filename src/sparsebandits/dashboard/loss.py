@@ -117,6 +117,7 @@ def loss_chart(learner: Learner, history: History, by_time: bool = False) -> Cha
         y_label="loss per decision (unit of the reward)",
         layers=(Line(x=along(history, ends, by_time), y=mean, label=label),),
         sentence=_sentence(believed),
+        y_from_zero=True,
         **axis(history, by_time),
     )
 
@@ -133,6 +134,6 @@ def _sentence(believed: BelievedLoss) -> str:
     )
     return (
         f"What the model believes today, not what is true: {by}. It was {first:.3g} over the "
-        f"first tenth of these decisions and is {last:.3g} over the last; near 0, nothing better "
-        "is known."
+        f"first tenth of these decisions and is {last:.3g} over the last; it comes down as far as "
+        "what is still unknown."
     )

@@ -29,8 +29,8 @@ _SHORTEST_SILENCE = 600.0
 
 State = Literal["learning", "locked", "stale", "drifting", "new"]
 WORDS: dict[State, str] = {
-    "drifting": "its effects or baseline change over time",
     "stale": "rewards have stopped coming",
+    "drifting": "its effects or baseline change over time",
     "locked": "its support is fixed",
     "learning": "it still chooses what to use",
     "new": "no reward was told yet",
@@ -108,10 +108,10 @@ def state_of(row: LearnerRow, known: Standing, now: float) -> State:
     """Return the first state that holds."""
     if not row.rewards:
         return "new"
-    if known.drift.is_alarm:
-        return "drifting"
     if is_stale(known, row.last_at, now):
         return "stale"
+    if known.drift.is_alarm:
+        return "drifting"
     return "locked" if known.is_locked else "learning"
 
 

@@ -1,6 +1,7 @@
 """Where pages get what they show: the store of a service, or a saved learner."""
 
 import asyncio
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -228,8 +229,10 @@ class FileSource:
 
     def __init__(self, path: Path, learner: Learner) -> None:
         self.path = path
+        # Whatever the file is called, the key must fit into an address.
+        self.key = re.sub(r"[^A-Za-z0-9._:@~-]", "-", path.stem).lstrip("._:@~-")[:128] or "learner"
         self._view = View(
-            key=path.stem, learner=learner, history=saved_history(learner), version="0"
+            key=self.key, learner=learner, history=saved_history(learner), version="0"
         )
 
     async def listed(self, prefix: str, search: str) -> list[Listed]:
@@ -245,6 +248,6 @@ class FileSource:
         return await asyncio.to_thread(work, self._of(key))
 
     def _of(self, key: str) -> View:
-        if key != self._view.key:
-            raise RefusedError("unknown-learner", f"{self.path} holds {self._view.key!r}.")
+        if key != self.key:
+            raise RefusedError("unknown-learner", f"{self.path} holds {self.key!r}.")
         return self._view

@@ -10,9 +10,7 @@ DEFAULT = "sqlite:///sparsebandits.db"
 _SQLITE = "sqlite:///"
 
 
-def open_store(
-    url: str = DEFAULT, *, synchronous: str = "FULL", read_only: bool = False
-) -> Store:
+def open_store(url: str = DEFAULT, *, synchronous: str = "FULL", read_only: bool = False) -> Store:
     """Open the store at a URL; `prepare` then makes its tables.
 
     Parameters

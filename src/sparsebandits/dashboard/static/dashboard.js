@@ -14,7 +14,7 @@ function translucent(hex, share) {
 
 // ------------------------------------------------------------------ charts
 
-function dress(trace, roles) {
+function dress(trace, roles, spots) {
   const role = roles[trace.meta];
   if (trace.type === "heatmap") {
     trace.colorscale = [[0, colour("map-low")], [1, colour("accent")]];
@@ -24,7 +24,7 @@ function dress(trace, roles) {
   } else if (trace.mode === "lines") {
     trace.line = { width: 2, ...trace.line, color: role };
   } else {
-    trace.marker = { color: role, size: trace.error_x ? 8 : 4, opacity: trace.meta === "quiet" ? 0.45 : 1 };
+    trace.marker = { color: role, size: trace.error_x || spots ? 8 : 4, opacity: trace.meta === "quiet" ? 0.45 : 1 };
     if (trace.error_x) Object.assign(trace.error_x, { color: role, thickness: 1.5 });
   }
 }
@@ -33,7 +33,8 @@ function draw(figure) {
   const spec = JSON.parse(figure.querySelector("script").textContent);
   const plot = figure.querySelector(".plot");
   const roles = { main: colour("accent"), second: colour("second"), quiet: colour("quiet") };
-  spec.data.forEach((trace) => dress(trace, roles));
+  const isList = spec.layout.yaxis.type === "category";
+  spec.data.forEach((trace) => dress(trace, roles, isList));
   const ink = colour("soft"), line = colour("line");
   for (const axis of [spec.layout.xaxis, spec.layout.yaxis]) {
     Object.assign(axis, { gridcolor: line, zerolinecolor: colour("quiet"), linecolor: line });
@@ -41,7 +42,7 @@ function draw(figure) {
     axis.title.font = { size: 12 };
   }
   const isNarrow = plot.clientWidth < 480;
-  if (isNarrow && spec.layout.yaxis.type === "category") spec.layout.yaxis.title.text = "";
+  if (isNarrow && isList) spec.layout.yaxis.title.text = "";
   const layout = {
     ...spec.layout,
     paper_bgcolor: "rgba(0,0,0,0)",
@@ -85,7 +86,7 @@ function renew(fresh) {
     const theirs = fresh.querySelector(`[data-part="${mine.dataset.part}"]`);
     // Whoever is writing into a form there is left alone.
     if (!theirs || mine.querySelector("input:focus, select:focus, button:focus")) continue;
-    if (mine.dataset.part === "charts") renewCharts(mine, theirs);
+    if (mine.classList.contains("charts")) renewCharts(mine, theirs);
     else if (mine.innerHTML !== theirs.innerHTML) mine.innerHTML = theirs.innerHTML;
   }
 }

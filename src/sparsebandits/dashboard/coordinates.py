@@ -89,8 +89,8 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
                 label="share of decisions",
             ),
         ),
-        sentence="The most used on top; the darker, the larger the share of decisions that had it "
-        f"on. {settled}{more}",
+        sentence="The most used on top; the stronger the colour, the larger the share of "
+        f"decisions that had it on. {settled}{more}",
         height=110 + 18 * len(names),
         is_list=True,
         **axis(history, by_time),
@@ -137,7 +137,7 @@ def estimate_chart(summary: Summary) -> Chart | None:
     return Chart(
         id="estimates",
         title="Estimated effects",
-        x_label="estimated effect (reward per unit of the coordinate)",
+        x_label="effect (reward per unit)",
         y_label="coordinate",
         layers=(
             Dots(

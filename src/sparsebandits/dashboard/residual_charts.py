@@ -50,8 +50,8 @@ def quantile_chart(sample: Sample) -> Chart | None:
     return Chart(
         id="quantiles",
         title="Residuals beside the normal distribution",
-        x_label="quantile of the normal distribution (standard deviations)",
-        y_label="residual (standard deviations)",
+        x_label="normal quantile (deviations)",
+        y_label="residual (deviations)",
         layers=(
             Line(x=ends, y=ends, label="normal", role="second", dashed=True),
             Dots(x=expected, y=ordered[shown], label="residuals", role="main"),

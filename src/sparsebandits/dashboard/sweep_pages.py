@@ -116,8 +116,8 @@ def _support_chart(cell: Entry, others: list[Entry]) -> Chart:
         layers=(
             Band(
                 x=cell.steps[drawn],
-                low=share.low[drawn],
-                high=share.high[drawn],
+                low=np.maximum(share.low[drawn], 0.0),
+                high=np.minimum(share.high[drawn], 1.0),
                 label="its 95% interval",
             ),
             Line(x=cell.steps[drawn], y=share.mean[drawn], label=str(cell.columns["policy"])),

@@ -73,9 +73,7 @@ def write_log(
     async def store(opened: Store) -> None:
         async with opened.transaction() as transaction:
             row.id = await transaction.create(row, body)
-            await transaction.append(
-                [msg_replace(event, row.id) for event in events]
-            )
+            await transaction.append([msg_replace(event, row.id) for event in events])
             await transaction.save_snapshots([Resident(row, lived).snapshot()])
 
     use(url, store)

@@ -185,11 +185,8 @@ class LogReader:
 def saved_history(learner: Learner) -> History:
     """Return what a saved learner remembers: the last rewards told, and what is open."""
     entries = _saved_entries(learner, float("nan"))
-    return _arrays(
-        [entries[number] for number in sorted(entries)],
-        learner.policy,
-        learners.decisions_given(learner),
-    )
+    given = learners.decisions_given(learner)
+    return _arrays(list(entries.values()), learner.policy, given)
 
 
 def _saved_entries(learner: Learner, at: float) -> dict[int, _Entry]:
@@ -201,7 +198,7 @@ def _saved_entries(learner: Learner, at: float) -> dict[int, _Entry]:
     for number, (played, reward) in told.items():
         entry = entries[number] = _saved_entry(number, played, at)
         entry.reward, entry.state, entry.closed_at = reward, TOLD, at
-    return entries
+    return dict(sorted(entries.items()))
 
 
 def _saved_entry(number: int, played: Played, at: float) -> _Entry:

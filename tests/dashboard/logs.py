@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+import msgspec
 import numpy as np
 
 import sparsebandits as sb
@@ -73,15 +74,10 @@ def write_log(
     async def store(opened: Store) -> None:
         async with opened.transaction() as transaction:
             row.id = await transaction.create(row, body)
-            await transaction.append([msg_replace(event, row.id) for event in events])
+            await transaction.append(
+                [msgspec.structs.replace(event, learner=row.id) for event in events]
+            )
             await transaction.save_snapshots([Resident(row, lived).snapshot()])
 
     use(url, store)
     return lived.learner
-
-
-def msg_replace(event: Event, learner: int) -> Event:
-    return Event(
-        learner=learner, sequence=event.sequence, kind=event.kind, at=event.at,
-        decision=event.decision, body=event.body,
-    )  # fmt: skip

@@ -10,13 +10,13 @@ import time
 from typing import Any
 
 import httpx
-import pyarrow.parquet
 import pytest
 
 import sparsebandits as sb
 from sparsebandits.dashboard.access import HEADERS
 from sparsebandits.dashboard.sessions import COOKIE
 from sparsebandits.store import Store
+from sparsebandits.sweeps.schema import parquet
 from tests.dashboard.visitors import Visitors, csrf_in, post
 from tests.service import playing
 from tests.stores import new_token, use
@@ -145,7 +145,7 @@ def test_forms_do_what_calls_do(visitors: Visitors) -> None:
     assert {rows["13"]["state"], rows["14"]["state"]} == {"forgotten", "open"}
     assert set(json.loads(rows["3"]["action"])) <= set(NAMES)
     content = client.get(f"{at}/decisions.parquet", params={"state": "told"}).content
-    table = pyarrow.parquet.read_table(io.BytesIO(content)).to_pylist()
+    table = parquet().read_table(io.BytesIO(content)).to_pylist()
     assert len(table) == 12
     assert table[2]["reward"] == 7.0
     assert dict(table[2]["action"]) == json.loads(rows["3"]["action"])

@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 
 from sparsebandits.dashboard import health
-from sparsebandits.dashboard.health import Finding, Sample
+from sparsebandits.dashboard.health import Finding
 from sparsebandits.dashboard.regression import cusum_test, f_test, normality_test, residuals_of
+from sparsebandits.dashboard.sample import Sample
 from sparsebandits.validation import FloatArray
 
 THETA = np.array([1.0, -0.5, 0.3, 0.0])

@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,21 @@ from sparsebandits.dashboard.overview import (
 from sparsebandits.dashboard.regression import Found
 from sparsebandits.dashboard.sources import StoreSource
 from sparsebandits.store import LearnerRow
+from sparsebandits.validation import FloatArray
 from tests.dashboard.logs import write_log
 
 NOW = 1e9
+
+
+def ticks(gap: float) -> FloatArray:
+    """A hundred moments up to now."""
+    return np.asarray(NOW - gap * np.arange(100)[::-1], dtype=np.float64)
+
+
 STEADY = Standing(
     is_locked=False,
     drift=Found(0.5),
-    told_at=NOW - 60.0 * np.arange(100)[::-1],
+    told_at=ticks(60.0),
     is_whole=True,
     late_share=0.25,
     policy="apsee",
@@ -55,7 +64,7 @@ def test_the_first_state_that_holds_is_shown() -> None:
 def test_stale_is_measured_by_its_own_pace() -> None:
     assert not is_stale(STEADY, NOW, NOW + 1199)
     assert is_stale(STEADY, NOW, NOW + 1201)
-    hasty = replace(STEADY, told_at=NOW - 0.1 * np.arange(100)[::-1])
+    hasty = replace(STEADY, told_at=ticks(0.1))
     assert not is_stale(hasty, NOW, NOW + 599)
     assert is_stale(hasty, NOW, NOW + 601)
     few = replace(STEADY, told_at=np.array([NOW]))
@@ -66,7 +75,7 @@ def test_stale_is_measured_by_its_own_pace() -> None:
 def test_rewards_of_the_last_hour() -> None:
     assert per_hour(STEADY, NOW) == 60
     assert per_hour(STEADY, NOW + 7200) == 0
-    end = replace(STEADY, told_at=NOW - 1.0 * np.arange(100)[::-1], is_whole=False)
+    end = replace(STEADY, told_at=ticks(1.0), is_whole=False)
     assert per_hour(end, NOW) == pytest.approx(100 * 3600 / 99)
     line = listed(ROW, STEADY, NOW)
     assert (line.state, line.late, line.policy) == ("learning", 0.25, "apsee, 2 of 6")
@@ -96,11 +105,10 @@ def test_states_are_read_from_logs(tmp_path: Path) -> None:
     box = sb.SparseThompson(action_set=sb.Box([0] * 4, [1] * 4), sparsity=2)
     theta = np.array([0.2, 0.9, -0.1, 0.6])
     apsee = sb.APSEE(action_set=sb.LpBall(4), sparsity=1, sigma=0.01, confidence_scale=0.1)
-    start = time.time() - 60.0 * 200
-    at = {"start": start, "gap": 60.0}
-    write_log(url, "locked", apsee, lambda n, x: x[0] + 0.01 * rng.normal(), 195, **at)
-    write_log(url, "plain", box, lambda n, x: x @ theta + rng.normal(), 200, **at)
-    write_log(url, "turns", box, lambda n, x: n / 50 + x @ theta + 0.3 * rng.normal(), 200, **at)
+    write = partial(write_log, url, start=time.time() - 60.0 * 200, gap=60.0)
+    write("locked", apsee, lambda n, x: x[0] + 0.01 * rng.normal(), 195)
+    write("plain", box, lambda n, x: x @ theta + rng.normal(), 200)
+    write("turns", box, lambda n, x: n / 50 + x @ theta + 0.3 * rng.normal(), 200)
 
     async def look() -> tuple[dict[str, str | None], list[str]]:
         source = StoreSource(url)

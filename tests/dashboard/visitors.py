@@ -36,7 +36,8 @@ class Visitors:
 
 
 def csrf_in(page: httpx.Response) -> str:
-    return re.findall(r'name="csrf" value="([^"]+)"', page.text)[-1]
+    found: list[str] = re.findall(r'name="csrf" value="([^"]+)"', page.text)
+    return found[-1]
 
 
 def post(client: httpx.Client, page: str, path: str, **fields: str) -> httpx.Response:

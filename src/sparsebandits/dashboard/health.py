@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 
-from sparsebandits.dashboard.history import History
 from sparsebandits.dashboard.regression import (
     ALARM,
     UNKNOWN,
@@ -16,15 +15,7 @@ from sparsebandits.dashboard.regression import (
     normality_test,
     residuals_of,
 )
-from sparsebandits.policies import Policy
-from sparsebandits.validation import FloatArray, IntArray
-
-LATEST = 4000
-"""Rewards that are looked at: the last ones."""
-
-_FEWEST = 40
-_PER_COLUMN = 3
-"""Rewards that it takes, at least, and per column of the model."""
+from sparsebandits.dashboard.sample import Sample, residuals
 
 _DAY = 86_400.0
 _FAR_FROM_NORMAL = 0.5
@@ -46,82 +37,6 @@ class Finding:
     p: float = float("nan")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Sample:
-    """The rewards that the model is held against.
-
-    Attributes
-    ----------
-    places : (n,) int array
-        Of decisions in the history.
-    rewards : (n,) array
-    actions : (n, k) array
-        The coordinates that were on at least once.
-    contexts : (n, z) array or None
-    times : (n,) array or None
-        Seconds since 1970.
-    intercept : bool
-        Whether the policy reckons with a baseline.
-    half_life : float or None
-        Whether it forgets.
-    """
-
-    places: IntArray
-    rewards: FloatArray
-    actions: FloatArray
-    contexts: FloatArray | None = None
-    times: FloatArray | None = None
-    intercept: bool = True
-    half_life: float | None = None
-
-    @property
-    def baseline(self) -> FloatArray:
-        """A column of ones."""
-        return np.ones((self.rewards.size, 1))
-
-    @property
-    def columns(self) -> FloatArray:
-        """The columns of the policy's own model, (n, m)."""
-        parts = [self.baseline] if self.intercept else []
-        parts.append(self.actions)
-        if self.contexts is not None:
-            if self.intercept:
-                parts.append(self.contexts)
-            parts.extend(self.actions * z[:, None] for z in self.contexts.T)
-        return np.hstack(parts)
-
-    @property
-    def whole(self) -> FloatArray:
-        """Those columns, with a baseline in any case."""
-        return self.columns if self.intercept else np.hstack([self.baseline, self.columns])
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether there are enough rewards to tell anything."""
-        return bool(self.rewards.size >= max(_FEWEST, _PER_COLUMN * (self.whole.shape[1] + 1)))
-
-
-def sample_of(policy: Policy, history: History) -> Sample:
-    """Return the last rewards of a history, with what they were earned by."""
-    places = history.told[-LATEST:]
-    used = np.flatnonzero(history.actions(places, history.used()).any(axis=0))
-    coordinates = history.used()[used]
-    return Sample(
-        places=places,
-        rewards=history.rewards[places],
-        actions=history.actions(places, coordinates),
-        contexts=None if history.contexts is None else history.contexts[places],
-        times=history.asked_at[places] if history.has_times else None,
-        intercept=bool(getattr(policy, "intercept", False)),
-        half_life=getattr(policy, "half_life", None),
-    )
-
-
-def residuals(sample: Sample) -> FloatArray:
-    """Return what the policy's model leaves unexplained, fitted by least squares, (n,)."""
-    return residuals_of(sample.columns, sample.rewards)[0]
-
-
 def findings(sample: Sample) -> list[Finding]:
     """Look at the model from every side."""
     return [
@@ -138,9 +53,9 @@ def _untold(title: str, why: str, advice: str = "Come back with more rewards.") 
 
 
 def _too_few(title: str, sample: Sample) -> Finding:
-    need = max(_FEWEST, _PER_COLUMN * (sample.whole.shape[1] + 1))
     return _untold(
-        title, f"It takes about {need:,} rewards to tell; {sample.rewards.size:,} are here."
+        title,
+        f"It takes about {sample.needed:,} rewards to tell; {sample.rewards.size:,} are here.",
     )
 
 
@@ -193,7 +108,7 @@ def drift_test(sample: Sample) -> Found:
     rest, freedom = residuals_of(columns, sample.rewards)
     clock = np.linspace(-1.0, 1.0, sample.rewards.size)[:, None]
     tests = [cusum_test(rest, freedom)]
-    if sample.rewards.size >= 2 * _PER_COLUMN * columns.shape[1]:
+    if sample.rewards.size >= 2 * sample.needed:
         tests.append(f_test(columns, clock * columns, sample.rewards))
     known = [test.p for test in tests if test.is_known]
     return Found(min(1.0, len(known) * min(known))) if known else UNKNOWN

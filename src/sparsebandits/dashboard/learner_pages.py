@@ -21,10 +21,11 @@ from sparsebandits.dashboard.decisions import (
     to_csv,
     to_parquet,
 )
-from sparsebandits.dashboard.health import Finding, findings, level_of_alarm, sample_of
+from sparsebandits.dashboard.health import Finding, findings, level_of_alarm
 from sparsebandits.dashboard.loss import loss_chart
 from sparsebandits.dashboard.residual_charts import quantile_chart, residual_chart
 from sparsebandits.dashboard.rewards import reward_chart
+from sparsebandits.dashboard.sample import sample_of
 from sparsebandits.dashboard.sources import Source, View
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies.summary import Row

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from sparsebandits.dashboard.charts import clock
-from sparsebandits.dashboard.health import drift_test, sample_of
+from sparsebandits.dashboard.health import drift_test
 from sparsebandits.dashboard.history import History
 from sparsebandits.dashboard.regression import UNKNOWN, Found
+from sparsebandits.dashboard.sample import sample_of
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies import Policy
 from sparsebandits.store import LearnerRow

@@ -4,9 +4,9 @@ import numpy as np
 import scipy.special
 
 from sparsebandits.dashboard.charts import Band, Chart, Dots, Line, along, axis
-from sparsebandits.dashboard.health import Sample, residuals
 from sparsebandits.dashboard.history import History
 from sparsebandits.dashboard.rewards import POINTS, evenly, moving_mean
+from sparsebandits.dashboard.sample import Sample, residuals
 
 _DOTS = 1000
 

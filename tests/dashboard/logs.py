@@ -12,9 +12,10 @@ from sparsebandits.service.log import Lived, Rewarded
 from sparsebandits.service.residents import Resident
 from sparsebandits.store import Event, LearnerRow, Store
 from sparsebandits.store.records import digest_of
+from sparsebandits.validation import FloatArray
 from tests.stores import use
 
-Earn = Callable[[int, "np.ndarray[tuple[int], np.dtype[np.float64]]"], float | None]
+Earn = Callable[[int, FloatArray], float | None]
 """The reward of a decision's number and action; None leaves it open."""
 
 START = 1_760_000_000.0
@@ -74,9 +75,8 @@ def write_log(
     async def store(opened: Store) -> None:
         async with opened.transaction() as transaction:
             row.id = await transaction.create(row, body)
-            await transaction.append(
-                [msgspec.structs.replace(event, learner=row.id) for event in events]
-            )
+            numbered = [msgspec.structs.replace(event, learner=row.id) for event in events]
+            await transaction.append(numbered)
             await transaction.save_snapshots([Resident(row, lived).snapshot()])
 
     use(url, store)

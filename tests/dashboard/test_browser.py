@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Page, expect, sync_playwright
 
 import sparsebandits as sb
+from sparsebandits.validation import FloatArray
 from tests.browsers import find_chromium
 from tests.dashboard.logs import write_log
 from tests.dashboard.visitors import Visitors
@@ -143,14 +144,18 @@ def fill(server: Server) -> None:
     rng = np.random.default_rng(0)
     mix = sb.Box([0.0] * 6, [1.0] * 6, names=NAMES)
     thompson = sb.SparseThompson(action_set=mix, sparsity=2)
-    theta = np.array([0.2, 0.9, -0.1, 0.6, 0.5, 0.1])
     ball = sb.SparseThompson(action_set=sb.LpBall(20), sparsity=3)
-    many = np.linspace(-1, 1, 20)
-    write_log(server.store, "new", thompson, lambda n, x: None, 2)
-    write_log(
-        server.store, "a-campaign", thompson, lambda n, x: float(x @ theta) + rng.normal(), 150
-    )
-    write_log(server.store, "long", ball, lambda n, x: n / 5000 + x @ many + rng.normal(), 10_000)
+    theta, many = np.array([0.2, 0.9, -0.1, 0.6, 0.5, 0.1]), np.linspace(-1, 1, 20)
+
+    def learned(number: int, action: FloatArray) -> float:
+        return float(action @ theta) + rng.normal()
+
+    def drifting(number: int, action: FloatArray) -> float:
+        return number / 5000 + float(action @ many) + rng.normal()
+
+    write_log(server.store, "new", thompson, lambda number, action: None, 2)
+    write_log(server.store, "a-campaign", thompson, learned, 150)
+    write_log(server.store, "long", ball, drifting, 10_000)
 
 
 def test_ten_thousand_decisions_and_every_page(

@@ -53,10 +53,8 @@ def _untold(title: str, why: str, advice: str = "Come back with more rewards.") 
 
 
 def _too_few(title: str, sample: Sample) -> Finding:
-    return _untold(
-        title,
-        f"It takes about {sample.needed:,} rewards to tell; {sample.rewards.size:,} are here.",
-    )
+    here = sample.rewards.size
+    return _untold(title, f"It takes about {sample.needed:,} rewards to tell; {here:,} are here.")
 
 
 def normality(sample: Sample) -> Finding:

@@ -15,6 +15,9 @@ ROWS, BINS = 40, 200
 """How many coordinates, and stretches of time, a map has at most."""
 
 _INTERVALS = 30
+_SETTLED = 20
+"""Decisions from which on it is said what is nearly always on."""
+
 SORTS = ("inclusion", "estimate", "name")
 
 
@@ -72,7 +75,9 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
     late = counted.shares[:, -max(1, counted.shares.shape[1] // 10) :].mean(axis=1)
     lasting = [name for name, share in zip(names, late.tolist(), strict=True) if share > 0.8]
     more = f" {counted.left_out:,} more were on now and then." if counted.left_out else ""
-    if lasting:
+    if len(history) < _SETTLED:
+        settled = "It is too early to tell what it settles on."
+    elif lasting:
         some = ", ".join(lasting[:6]) + (" and others" if len(lasting) > 6 else "")
         settled = f"Lately nearly always on: {some}."
     else:

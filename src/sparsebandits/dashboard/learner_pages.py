@@ -33,6 +33,9 @@ from sparsebandits.service.answers import RefusedError
 
 _DRAWS = 200
 _LONGEST_TABLE = 200
+_KEPT = 32
+"""Pages that are kept as computed, those looked at last."""
+
 _CHECKBOXES = 60
 """Coordinates up to which each has a box to tick; beyond, they are named in a field."""
 
@@ -148,16 +151,26 @@ class LearnerPages:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._thinking = asyncio.Semaphore(1)
+        self._computed: dict[tuple[str, str, str], tuple[str, Any]] = {}
 
     async def _live(
         self, visit: Visit, template: str, compute: Callable[[View], Any], **more: Any
     ) -> Response:
         """Answer with a page that is sent anew only when the learner has changed."""
-        version = f"{await self._source.version(visit.key)}-{visit.session.caller.scope}"
-        if visit.is_current(version):
-            return Response(status_code=304, headers={"etag": f'"{version}"'})
-        page = await self._source.look(visit.key, compute)
-        return visit.page(template, etag=version, page=page, **more)
+        version = await self._source.version(visit.key)
+        etag = f"{version}-{visit.session.caller.scope}"
+        if visit.is_current(etag):
+            return Response(status_code=304, headers={"etag": f'"{etag}"'})
+        # Those who watch the same learner share what was computed.
+        wanted = (visit.key, template, visit.request.url.query)
+        known, page = self._computed.get(wanted, (None, None))
+        if known != version:
+            page = await self._source.look(visit.key, compute)
+            self._computed.pop(wanted, None)
+            self._computed[wanted] = (version, page)
+            while len(self._computed) > _KEPT:
+                del self._computed[next(iter(self._computed))]
+        return visit.page(template, etag=etag, page=page, **more)
 
     async def show(self, visit: Visit) -> Response:
         """Show what a learner earns, believes and is sure of."""

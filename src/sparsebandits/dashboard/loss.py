@@ -43,7 +43,7 @@ def believed_loss(learner: Learner, history: History) -> BelievedLoss | None:
 
     The best action is sought among what was available at the time, for the context seen then.
     """
-    if not len(history) or learner.theta_hat is None:
+    if not len(history) or not has_estimate(learner):
         return None
     groups = _circumstances(history)
     chosen = evenly(np.arange(len(groups)), _CIRCUMSTANCES)
@@ -64,6 +64,12 @@ def believed_loss(learner: Learner, history: History) -> BelievedLoss | None:
     joined = np.concatenate(places)
     order = np.argsort(joined)
     return BelievedLoss(places=joined[order], loss=np.concatenate(losses)[order], draws=draws)
+
+
+def has_estimate(learner: Learner) -> bool:
+    """Whether anything is known of theta: by rewards, or beforehand."""
+    theta = learner.theta_hat
+    return theta is not None and bool(theta.any())
 
 
 def _circumstances(history: History) -> list[IntArray]:
@@ -129,8 +135,8 @@ def _sentence(believed: BelievedLoss) -> str:
         f"the mean over {believed.draws} draws from its posterior of the best action's worth, "
         "minus the estimated worth of what was played"
         if believed.draws
-        else "the worth of the estimate's best action minus that of what was played, since this "
-        "policy keeps no posterior"
+        else "the worth of the estimate's best action minus that of what was played, since there "
+        "is no posterior to draw from"
     )
     return (
         f"What the model believes today, not what is true: {by}. It was {first:.3g} over the "

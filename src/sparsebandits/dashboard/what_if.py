@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, AllBut
+from sparsebandits.dashboard.loss import has_estimate
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles import Limit, Solution, Supports, sparse_argmax
 from sparsebandits.policies import Learner
@@ -74,7 +75,7 @@ def budget_of(action_set: ActionSet) -> tuple[str, float] | None:
 
 def compare(learner: Learner, question: Question) -> Comparison | None:
     """Set the best action under other conditions beside today's; None without an estimate."""
-    thetas = _thetas(learner, question)
+    thetas = _thetas(learner, question) if has_estimate(learner) else None
     if thetas is None:
         return None
     policy = learner.policy

@@ -13,13 +13,13 @@ install: .venv/installed
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-# The report's page is checked in a real browser; where it is missing, Debian's is installed. Where
-# that cannot be done the tests that open a page are skipped, but fail in CI.
+# The report's page and the dashboard are checked in a real browser; where it is missing, Debian's is
+# installed. Where that cannot be done the tests that open a page are skipped, but fail in CI.
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 	{ command -v apt-get >/dev/null && echo "installing chromium" && apt-get update -qq && \
 	apt-get install -y -qq chromium >/dev/null; } || \
-	echo "no Chromium, and it cannot be installed here: no test opens the report's page"
+	echo "no Chromium, and it cannot be installed here: no test opens a page"
 
 lint: install
 	$(BIN)/ruff check .

@@ -44,6 +44,7 @@ upper = [1, 1, 1]
 ONE_POLICY = ("compare", "compare.toml", "--policy", "random-sparse", "--workers", "1")
 QUICK: dict[str, tuple[str, ...]] = {
     "compare": (*ONE_POLICY, "-T", "20", "--trials", "2"),
+    "dashboard": ("dashboard", "done", "--no-open"),  # as serve
     "db": ("db", "check"),
     "plan": ("plan", "--l2", "4", "-H", "2"),
     "reproduce": ("reproduce", "--help"),  # its smallest experiment takes seconds
@@ -79,6 +80,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 import pandas, pyarrow.parquet, rich.progress, rich.table, scipy.stats
 import sparsebandits.cli.app, sparsebandits.comparison.scenarios
 import sparsebandits.comparison.sweep_folder, sparsebandits.paper.report
+import sparsebandits.dashboard.file_app, sparsebandits.dashboard.sweep_pages
 import sparsebandits.service.server
 from sparsebandits.cli import main
 for line in sys.stdin:

@@ -62,7 +62,7 @@ def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", list[str
 
 def test_serve_with_no_argument_says_where_it_is_and_how_to_begin() -> None:
     with serving() as (process, lines):
-        address, token_line, example = lines
+        address, token_line, pages, example = lines
         assert re.fullmatch(
             r"Serving http://127.0.0.1:\d+ from sqlite:///sparsebandits.db\n", address
         )
@@ -71,6 +71,8 @@ def test_serve_with_no_argument_says_where_it_is_and_how_to_begin() -> None:
         done = subprocess.run(curl, shell=True, capture_output=True, text=True, check=True)
         assert json.loads(done.stdout) == {"learners": [], "next": None}
         url = address.split()[1]
+        assert pages == f"Look at it in a browser: {url}/\n"
+        assert "Log in" in httpx.get(f"{url}/", follow_redirects=True).text
         with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}) as client:
             create(client)
             ask(client)
@@ -88,8 +90,8 @@ def test_serve_with_no_argument_says_where_it_is_and_how_to_begin() -> None:
         assert last == "sparsebandits: Interrupted. What was answered is stored."
         assert {json.loads(line)["call"] for line in lines} >= {"create", "ask", "show"}
     with serving("--quiet") as (process, lines):
-        assert len(lines) == 2  # the token was shown once
-        assert "$TOKEN" in lines[1]
+        assert len(lines) == 3  # the token was shown once
+        assert "$TOKEN" in lines[2]
 
 
 def test_sigterm_finishes_what_was_accepted_and_exits_0() -> None:

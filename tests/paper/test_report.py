@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from sparsebandits.paper.claim import VERDICTS
 from sparsebandits.paper.page import _templates
 from sparsebandits.paper.report import reproduce
 from sparsebandits.paper.table import EXPERIMENTS
+from tests.browsers import find_chromium
 from tests.cli import in_process
 
 NAMES = ("case4", "robustness", "lemmas")
@@ -130,17 +130,6 @@ def test_the_help_lists_every_name() -> None:
 @pytest.fixture(scope="module")
 def chromium() -> str:
     return find_chromium()
-
-
-def find_chromium() -> str:
-    """Return the browser; without one its tests are skipped, but fail in CI."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        missing = "no Chromium: the report's pages are not opened; `make browser` installs it"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    return path
 
 
 def test_only_ci_insists_on_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 import sparsebandits as sb
 from sparsebandits.policies import Learner
+from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import (
@@ -235,3 +236,46 @@ def test_the_arrays_of_a_certificate_are_its_own() -> None:
     certificate.theta_hat[:] = 99.0
     certificate.deviation[:] = 99.0
     assert learner.to_dict() == before
+
+
+@pytest.mark.parametrize("dim", [4, 200])
+def test_thetas_drawn_are_the_draws_of_the_certificate(dim: int) -> None:
+    """With few coordinates and with so many that only some are looked at."""
+    policy = sb.SparseThompson(action_set=sb.LpBall(dim), sparsity=2)
+    learner, rng = policy.start(0), np.random.default_rng(1)
+    assert learner.thetas_drawn() is None
+    for _ in range(300):
+        decision = learner.ask()
+        learner.tell(decision, float(decision.action[:2] @ [0.5, 0.4] + rng.normal()))
+    before, drawn = learner.to_dict(), learner.thetas_drawn(200)
+    assert drawn is not None
+    assert learner.to_dict() == before
+    np.testing.assert_array_equal(drawn[0], learner.theta_hat)
+    used = policy.best_actions(drawn, policy.action_set) != 0
+    share = float((used[1:] == used[0]).all(axis=1).mean())
+    certificate = learner.certificate(draws=200)
+    assert isinstance(certificate, PosteriorCertificate)
+    assert share == pytest.approx(certificate.probability)
+    assert certificate.deviation is not None
+    # 200 draws: a deviation is off by more than a quarter with probability below 1e-5.
+    spread = drawn[1:].std(axis=0)
+    known = spread > 0
+    np.testing.assert_allclose(spread[known], certificate.deviation[known], rtol=0.25)
+
+
+def test_thetas_drawn_follow_the_context() -> None:
+    policy = sb.SparseThompson(action_set=sb.LpBall(3), sparsity=1, context=1)
+    learner, rng = policy.start(0), np.random.default_rng(0)
+    for _ in range(80):
+        z = rng.normal(size=1)
+        decision = learner.ask(context=z)
+        learner.tell(decision, float(decision.action[0] * z[0] + 0.05 * rng.normal()))
+    at = {z: learner.thetas_drawn(20, context=[z]) for z in (0.0, 1.0, 2.0)}
+    plain = learner.thetas_drawn(20)
+    assert plain is not None
+    assert at[0.0] is not None
+    assert at[1.0] is not None
+    assert at[2.0] is not None
+    np.testing.assert_allclose(at[0.0], plain)
+    np.testing.assert_allclose(at[2.0] - at[0.0], 2 * (at[1.0] - at[0.0]))
+    assert at[1.0][0, 0] == pytest.approx(1.0, abs=0.2)

@@ -25,7 +25,12 @@ def serve(report: int, port: int, log: str, settings: dict[str, object]) -> None
         os.write(report, b"%d" % bound.getsockname()[1])
         os.close(report)
 
-    run(Settings(**settings), bound, ready=ready)  # type: ignore[arg-type]
+    pages = None
+    if settings.pop("pages", False):
+        from sparsebandits.dashboard.routes import add_pages
+
+        pages = add_pages
+    run(Settings(**settings), bound, ready=ready, pages=pages)  # type: ignore[arg-type]
 
 
 def main() -> None:

@@ -319,3 +319,19 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     use(f"sqlite:///{tmp_path / 'x.db'}", add)
     assert (tmp_path / "x.db").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM learners", "CREATE TABLE more (a INTEGER)"])
+def test_a_store_that_is_read_only_refuses_to_write(store_url: str, statement: str) -> None:
+    use(store_url, lambda store: store.version())  # makes the tables
+
+    async def look() -> None:
+        store = open_store(store_url, read_only=True)
+        try:
+            assert await store.read.learners() == []
+            await store.connection.run(statement)
+        finally:
+            await store.close()
+
+    with pytest.raises(StoreUnavailableError, match=r"read-?only"):
+        asyncio.run(look())

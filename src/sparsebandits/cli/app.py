@@ -13,6 +13,7 @@ import click
 
 from sparsebandits import __version__
 from sparsebandits.cli.compare import compare
+from sparsebandits.cli.dashboard import dashboard
 from sparsebandits.cli.db import db
 from sparsebandits.cli.plan import plan
 from sparsebandits.cli.process import INTERRUPTED, say, shield_workers, was_interrupted
@@ -34,6 +35,7 @@ COMMANDS: tuple[click.Command, ...] = (
     serve,
     token,
     db,
+    dashboard,
 )
 
 

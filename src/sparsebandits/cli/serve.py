@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebandits.cli.service_extra import (
+    listen_on,
     service_extra,
     store_option,
     use_store,
@@ -35,27 +36,22 @@ def serve(store_url: str, host: str, port: int, resident: int, max_dim: int, qui
     accepted, then end.
     """
     with service_extra():
-        from sparsebandits.service.server import listen, run
+        from sparsebandits.dashboard.routes import add_pages
+        from sparsebandits.service.server import run
         from sparsebandits.service.settings import Settings
     token = _first_token(store_url, is_local=_is_loopback(host))
-    try:
-        bound = listen(host, port)
-    except OSError as error:
-        raise InvalidValueError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; take another --port."
-        ) from None
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{bound.getsockname()[1]}"
+    bound, address = listen_on(host, port)
 
     def greet() -> None:
         click.echo(f"Serving {address} from {without_password(store_url)}")
         if token is not None:
             click.echo(f"A token for everything, shown only this once: {token}")
         example = token or "$TOKEN"
+        click.echo(f"Look at it in a browser: {address}/")
         click.echo(f'Try: curl -H "Authorization: Bearer {example}" {address}/v1/learners')
 
     settings = Settings(store=store_url, resident=resident, max_dim=max_dim)
-    if not run(settings, bound, ready=greet, log_requests=not quiet):
+    if not run(settings, bound, ready=greet, log_requests=not quiet, pages=add_pages):
         raise InvalidValueError("the server could not start; see the lines above.")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -14,7 +15,17 @@ if TYPE_CHECKING:
     from sparsebandits.store import Store
 
 Returned = TypeVar("Returned")
-_PARTS = ("fastapi", "uvicorn", "asyncpg", "prometheus_client", "httpx", "msgspec", "starlette")
+_PARTS = (
+    "asyncpg",
+    "fastapi",
+    "httpx",
+    "jinja2",
+    "msgspec",
+    "plotly",
+    "prometheus_client",
+    "starlette",
+    "uvicorn",
+)
 
 store_option = click.option(
     "--store",
@@ -57,6 +68,20 @@ def use_store(
             await store.close()
 
     return asyncio.run(run())
+
+
+def listen_on(host: str, port: int) -> tuple[socket.socket, str]:
+    """Return a socket that listens, and the address to be shown for it."""
+    from sparsebandits.service.server import listen
+
+    try:
+        bound = listen(host, port)
+    except OSError as error:
+        raise InvalidValueError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; take another --port."
+        ) from None
+    shown = f"[{host}]" if ":" in host else host
+    return bound, f"http://{shown}:{bound.getsockname()[1]}"
 
 
 def without_password(url: str) -> str:

@@ -448,13 +448,19 @@ class Core:
 
     def supports_drawn(self, model: CoreRidge, sigma: float, draws: int) -> BoolArray | None:
         """Return which slots the best actions use, for the estimate and for draws."""
+        parameters = self.parameters_drawn(model, sigma, draws)
+        if parameters is None:
+            return None
+        section = self.section(self.policy.action_set)
+        return np.asarray(self.best(section, self.design.thetas(parameters)) != 0)
+
+    def parameters_drawn(self, model: CoreRidge, sigma: float, draws: int) -> FloatArray | None:
+        """Return the estimate of all columns, and draws; None with fewer rewards than columns."""
         if not self.ids.size or model.counts < model.size:
             return None
         rng = np.random.default_rng(int(model.counts))
         spreads = rng.standard_normal((draws, model.size)) @ np.linalg.cholesky(model.covariance).T
-        parameters = np.vstack([model.theta, model.theta + sigma * spreads])
-        section = self.section(self.policy.action_set)
-        return np.asarray(self.best(section, self.design.thetas(parameters)) != 0)
+        return np.vstack([model.theta, model.theta + sigma * spreads])
 
     # ------------------------------------------------------------------ saved
 

@@ -135,6 +135,19 @@ class CoreRule(Rule):
             note=baseline_note(model.anchor + model.theta[0]) if core.design.base else "",
         )
 
+    def thetas_drawn(self, draws: int, context: FloatArray | None = None) -> FloatArray | None:
+        """Return theta by the estimate, then by draws; what was not looked at is as believed."""
+        core = self.cores[0]
+        model = core.believed()
+        parameters = core.parameters_drawn(model, core.level(model), draws)
+        if parameters is None:
+            return None
+        thetas = np.zeros((1 + draws, self.dim))
+        if core.whole.centre is not None:
+            thetas += core.whole.centre
+        thetas[:, core.ids] = core.design.thetas_at(parameters, context)
+        return thetas
+
     # ------------------------------------------------------------------ saved
 
     def state(self) -> dict[str, Any]:

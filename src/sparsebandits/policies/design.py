@@ -101,6 +101,12 @@ class Design:
         centre = 0.0 if self.centre is None else self.centre
         return np.asarray(products.sum(axis=-1) + centre)
 
+    def thetas_at(self, parameters: FloatArray, context: FloatArray | None) -> FloatArray:
+        """Return theta_t of every row of parameters, (n, dim), for one context, (z,)."""
+        if context is None:
+            return self.thetas(parameters)
+        return self.thetas(parameters, np.broadcast_to(context, (len(parameters), context.size)))
+
     def _given(self, ndim: int, contexts: FloatArray | None) -> FloatArray:
         """Return (1, z) of each row, (n, width), or (n, 1, width) beside (n, k, dim)."""
         assert contexts is not None

@@ -612,6 +612,32 @@ class Learner:
         with self._lock:
             return self._rule.summary(as_integer("draws", draws, minimum=1))
 
+    def thetas_drawn(self, draws: int = 200, *, context: Any = None) -> FloatArray | None:
+        """Return theta by the estimate, then by draws from the posterior, (1 + draws, dim).
+
+        The draws are those of `certificate`: they depend on the data alone. None where the policy
+        has no posterior, or fewer rewards than unknown numbers are told.
+
+        Parameters
+        ----------
+        draws : int
+        context : (z,) array, optional
+            Where theta depends on what is seen; z = 0 if left out.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> learner = sb.SparseThompson(action_set=sb.LpBall(3), sparsity=1).start(seed=0)
+        >>> learner.thetas_drawn() is None
+        True
+        >>> learner.warm_start([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]], [0.5, 2.0, 0.1, 0.6])
+        >>> learner.thetas_drawn(100).shape
+        (101, 3)
+        """
+        seen = None if context is None else self._as_context(context)
+        with self._lock:
+            return self._rule.thetas_drawn(as_integer("draws", draws, minimum=1), seen)
+
     # ------------------------------------------------------------------ save and load
 
     def to_dict(self) -> dict[str, Any]:

@@ -249,16 +249,30 @@ class RidgeRule(Rule):
     def _supports_drawn(self, model: RidgeLanes, sigma: float, draws: int) -> BoolArray | None:
         """Return what the best actions use for the estimate and for draws from the posterior.
 
-        (1 + draws, dim) for the only lane; None with fewer rewards than columns, when the draws
+        (1 + draws, dim) for the only lane; None where there are no draws.
+        """
+        parameters = self._parameters_drawn(model, sigma, draws)
+        if parameters is None:
+            return None
+        actions = self.oracle.actions(self.design.thetas(parameters), self.action_set)
+        return np.asarray(actions != 0)
+
+    def _parameters_drawn(self, model: RidgeLanes, sigma: float, draws: int) -> FloatArray | None:
+        """Return the estimate of all columns, and draws: the same for the same data.
+
+        (1 + draws, size) for the only lane; None with fewer rewards than columns, when the draws
         would show the prior.
         """
         theta, count = model.theta_hat[0], int(model.counts[0])
         if count < self.design.size or not sigma > 0:
             return None
         normals = np.random.default_rng(count).standard_normal((draws, theta.size))
-        parameters = np.vstack([theta, theta + sigma * (normals @ model.root[0].T)])
-        actions = self.oracle.actions(self.design.thetas(parameters), self.action_set)
-        return np.asarray(actions != 0)
+        return np.vstack([theta, theta + sigma * (normals @ model.root[0].T)])
+
+    def thetas_drawn(self, draws: int, context: FloatArray | None = None) -> FloatArray | None:
+        """Return theta by the estimate, then by the draws of `certificate`, (1 + draws, dim)."""
+        parameters = self._parameters_drawn(self.known, float(self.noise_scale()[0]), draws)
+        return None if parameters is None else self.design.thetas_at(parameters, context)
 
     def _deviations(self, model: RidgeLanes) -> FloatArray:
         """Return the deviations of the coordinates of the only lane for unit noise, (dim,)."""

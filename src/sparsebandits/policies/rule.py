@@ -298,6 +298,13 @@ class Rule(ABC):
             best_support=None if best is None else best.support,
         )
 
+    def thetas_drawn(self, draws: int, context: FloatArray | None = None) -> FloatArray | None:
+        """Return theta by the estimate, then by draws from the posterior, of the only lane.
+
+        (1 + draws, dim); None where there is no posterior, or too few rewards for one.
+        """
+        return None
+
     def summary(self, draws: int) -> Summary:
         """Return what is known of each coordinate in the only lane."""
         theta = self.estimate

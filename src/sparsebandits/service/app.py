@@ -32,7 +32,13 @@ _THINKERS = 2
 """Requests that compute beside the groups at the same time."""
 
 
-def build_app(settings: Settings, *, log_requests: bool = True) -> ASGIApp:
+Pages = Callable[[FastAPI, Settings], contextlib.AbstractAsyncContextManager[None]]
+"""Adds pages for people to the application; what it returns is entered while the service runs."""
+
+
+def build_app(
+    settings: Settings, *, log_requests: bool = True, pages: Pages | None = None
+) -> ASGIApp:
     """Return the application; its lifespan opens the store and closes it."""
     metrics = Metrics()
 
@@ -45,7 +51,8 @@ def build_app(settings: Settings, *, log_requests: bool = True) -> ASGIApp:
         )
         app.state.gate = Gate(lambda: engine.read(lambda store: store.read.tokens()))
         try:
-            yield
+            async with contextlib.nullcontext() if shown is None else shown:
+                yield
         finally:
             await engine.stop()
 
@@ -56,6 +63,7 @@ def build_app(settings: Settings, *, log_requests: bool = True) -> ASGIApp:
     for method, path, endpoint in endpoints:
         app.add_route(path, endpoint, methods=[method])
     _add_platform(app, metrics)
+    shown = None if pages is None else pages(app, settings)
     app.add_exception_handler(HTTPException, _no_such_call)
     return _Watched(_Direct(app, Shortcut(endpoints)), metrics, log_requests)
 

@@ -7,17 +7,17 @@ and told.
 import asyncio
 import contextlib
 import logging
-import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sparsebandits.service.answers import Answer, RefusedError, ok
 from sparsebandits.service.groups import Groups, Job, without_twins
 from sparsebandits.service.metrics import Metrics
 from sparsebandits.service.operations import Expire
+from sparsebandits.service.reader import Reader
 from sparsebandits.service.residents import Residents
 from sparsebandits.service.settings import Settings
 from sparsebandits.store import Store, StoreUnavailableError, open_store
@@ -33,40 +33,6 @@ _TICK = 0.5
 Returned = TypeVar("Returned")
 
 
-class _Reader:
-    """A thread with an event loop and a store of its own."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._thread = threading.Thread(target=self._run, name="reads", daemon=True)
-        self._loop = asyncio.new_event_loop()
-        self._lock = asyncio.Lock()
-        self._store = open_store(settings.store, synchronous=settings.synchronous)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-
-    def _submit(self, work: Coroutine[Any, Any, Returned]) -> "asyncio.Future[Returned]":
-        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
-
-    async def _locked(self, use: Callable[[Store], Awaitable[Returned]]) -> Returned:
-        async with self._lock:
-            return await use(self._store)
-
-    async def use(self, use: Callable[[Store], Awaitable[Returned]]) -> Returned:
-        """Use the store, one caller at a time."""
-        return await self._submit(self._locked(use))
-
-    async def stop(self) -> None:
-        await self._submit(self._store.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        await asyncio.to_thread(self._thread.join)
-        self._loop.close()
-
-
 class Engine:
     """Takes jobs, carries them out in groups, and answers after the commit.
 
@@ -78,7 +44,7 @@ class Engine:
         self._settings = settings
         self.metrics = metrics
         self._store = open_store(settings.store, synchronous=settings.synchronous)
-        self._reader = _Reader(settings)
+        self._reader = Reader(open_store(settings.store, synchronous=settings.synchronous))
         residents = Residents(settings.resident, settings.resident_megabytes * 2**20)
         self._groups = Groups(self._store, residents, metrics, settings.snapshot_every)
         self._waiting: deque[tuple[Job, asyncio.Future[Answer]]] = deque()

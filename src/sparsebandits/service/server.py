@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from sparsebandits.service.app import build_app
+from sparsebandits.service.app import Pages, build_app
 from sparsebandits.service.settings import Settings
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
@@ -71,10 +72,19 @@ def run(
     *,
     ready: Callable[[], None] = lambda: None,
     log_requests: bool = True,
+    pages: Pages | None = None,
 ) -> bool:
     """Serve until SIGTERM; return whether the server had started. Ctrl-C is raised at the end."""
+    app = build_app(settings, log_requests=log_requests, pages=pages)
+    return run_app(app, bound, ready=ready, farewell="What was answered is stored.")
+
+
+def run_app(
+    app: ASGIApp, bound: socket.socket, *, ready: Callable[[], None], farewell: str = ""
+) -> bool:
+    """Let an application answer until SIGTERM, as `run` does with the service."""
     config = uvicorn.Config(
-        build_app(settings, log_requests=log_requests),
+        app,
         log_level="error",
         access_log=False,
         timeout_graceful_shutdown=_FAREWELL,
@@ -87,5 +97,5 @@ def run(
     if server.failure is not None:
         raise server.failure
     if server.ended_by in (signal.SIGINT, signal.SIGUSR1):
-        raise KeyboardInterrupt("What was answered is stored.")
+        raise KeyboardInterrupt(farewell)
     return server.started

@@ -10,7 +10,7 @@ DEFAULT = "sqlite:///sparsebandits.db"
 _SQLITE = "sqlite:///"
 
 
-def open_store(url: str = DEFAULT, *, synchronous: str = "FULL") -> Store:
+def open_store(url: str = DEFAULT, *, synchronous: str = "FULL", read_only: bool = False) -> Store:
     """Open the store at a URL; `prepare` then makes its tables.
 
     Parameters
@@ -19,13 +19,15 @@ def open_store(url: str = DEFAULT, *, synchronous: str = "FULL") -> Store:
         ``sqlite:///FILE`` (``sqlite:////FILE`` from the root) or ``postgresql://...``.
     synchronous : str
         Of SQLite; anything but "FULL" can lose what was acknowledged, and is for measurements.
+    read_only : bool
+        Whether the database itself refuses whatever would write.
     """
     if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
         from sparsebandits.store.sqlite import SqliteConnection
 
         path = Path(url[len(_SQLITE) :])
         try:
-            return Store(SqliteConnection(path, synchronous))
+            return Store(SqliteConnection(path, synchronous, read_only=read_only))
         except OSError as error:
             raise StoreUnavailableError(
                 f"The store {path} cannot be opened: {error.strerror or error}."
@@ -33,7 +35,7 @@ def open_store(url: str = DEFAULT, *, synchronous: str = "FULL") -> Store:
     if url.startswith(("postgresql://", "postgres://")):
         from sparsebandits.store.postgres import PostgresConnection
 
-        return Store(PostgresConnection(url))
+        return Store(PostgresConnection(url, read_only=read_only))
     # What was given may hold a password, so it is not repeated.
     raise InvalidValueError(
         "store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; got another scheme."

@@ -49,18 +49,22 @@ def _our_errors() -> Iterator[None]:
 
 
 class PostgresConnection(Connection):
-    """A connection to a PostgreSQL database."""
+    """A connection to a PostgreSQL database; `read_only` lets it refuse to write."""
 
     dialect = POSTGRES
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
         self._url = url
+        self._settings = {"default_transaction_read_only": "on"} if read_only else {}
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
     async def _open(self) -> "asyncpg.Connection[asyncpg.Record]":
         if self._connection is None or self._connection.is_closed():
             self._connection = await asyncpg.connect(
-                self._url, timeout=_PATIENCE, command_timeout=4 * _PATIENCE
+                self._url,
+                timeout=_PATIENCE,
+                command_timeout=4 * _PATIENCE,
+                server_settings=self._settings,
             )
         return self._connection
 

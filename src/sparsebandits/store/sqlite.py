@@ -56,12 +56,17 @@ class SqliteConnection(Connection):
     path : Path
     synchronous : str
         "FULL" survives power loss. "OFF" does not: it is there to measure what FULL costs.
+    read_only : bool
+        Whether SQLite itself refuses to write; then the file must be there.
     """
 
     dialect = SQLITE
 
-    def __init__(self, path: Path, synchronous: str = "FULL") -> None:
+    def __init__(self, path: Path, synchronous: str = "FULL", *, read_only: bool = False) -> None:
         self.path = path
+        if read_only:
+            self._open_to_read()
+            return
         with suppress(FileExistsError):  # hashes of tokens are nobody else's business
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with _our_errors():
@@ -73,6 +78,16 @@ class SqliteConnection(Connection):
             self._seen = self._data_version()
             self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * _PAUSE)}")
         self._flusher = ThreadPoolExecutor(1, thread_name_prefix="flush")
+
+    def _open_to_read(self) -> None:
+        # Readers of a file in WAL mode neither wait for who writes nor are waited for.
+        with _our_errors():
+            self._connection = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE,
+                isolation_level=None, check_same_thread=False,
+            )  # fmt: skip
+            self._connection.execute("PRAGMA query_only = ON")
+            self._seen = self._data_version()
 
     def _data_version(self) -> int:
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])

@@ -1,0 +1,206 @@
+"""Every page and form on its way: who asks, whether they may, what is sent with the answer."""
+
+import hmac
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from sparsebandits.dashboard.pages import render
+from sparsebandits.dashboard.sessions import COOKIE, LOGIN_COOKIE, Session, Sessions, set_cookie
+from sparsebandits.errors import SparseBanditsError
+from sparsebandits.service.answers import RefusedError
+from sparsebandits.service.auth import Caller
+from sparsebandits.service.context import as_key, read_body
+
+_LOGGER = logging.getLogger("sparsebandits.dashboard")
+_LONGEST_FORM = 2**20
+
+HEADERS = {
+    # plotly writes a style sheet into the page; no script but our own and its own is run.
+    "content-security-policy": "default-src 'self'; script-src 'self'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""Sent with every page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """A request of somebody who may make it."""
+
+    request: Request
+    session: Session
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The learner's key in the path."""
+        return as_key(self.request.path_params["key"])
+
+    def query(self, name: str, default: str = "") -> str:
+        """Return a part of the query."""
+        return self.request.query_params.get(name, default)
+
+    def page(self, template: str, *, status: int = 200, etag: str = "", **records: Any) -> Response:
+        """Return a page; what was to be said is said once."""
+        is_live = "x-live" in self.request.headers
+        said = "" if is_live else self.session.said
+        if not is_live:
+            self.session.said = ""
+        text = render(
+            template,
+            session=self.session,
+            said=said,
+            path=self.request.url.path,
+            etag=etag,
+            **records,
+        )
+        headers = {"etag": f'"{etag}"'} if etag else {}
+        return HTMLResponse(text, status, headers=headers)
+
+    def is_current(self, etag: str) -> bool:
+        """Whether the browser has just this."""
+        return self.request.headers.get("if-none-match") == f'"{etag}"'
+
+    def go_to(self, path: str, said: str) -> Response:
+        """Send the browser to a page that says something first."""
+        self.session.said = said
+        return RedirectResponse(path, 303)
+
+
+Handler = Callable[[Visit], Awaitable[Response]]
+
+
+class Door:
+    """Lets requests in; `sessions` is None where a file is shown to whoever is on this machine."""
+
+    def __init__(self, sessions: Callable[[], Sessions] | None) -> None:
+        self._sessions = sessions
+        self._nobody = Session("", Caller("", "read", ""))
+
+    async def _session(self, request: Request) -> Session | None:
+        return self._nobody if self._sessions is None else await self._sessions().of(request)
+
+    def endpoint(self, scope: str, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        """Return what answers requests: `handler`, for those whose token has the scope."""
+
+        async def endpoint(request: Request) -> Response:
+            request.scope["call"] = "dashboard"
+            session: Session | None = None
+            try:
+                session = await self._session(request)
+                if session is None:
+                    return self._ask_to_log_in(request)
+                request.scope["caller"] = session.caller.id
+                form = await read_form(request) if request.method == "POST" else {}
+                session.caller.need(scope)
+                if "key" in request.path_params:
+                    session.caller.need(scope, [as_key(request.path_params["key"])])
+                if request.method == "POST":
+                    session.check_form(form.get("csrf", ""))
+                response = await handler(Visit(request=request, session=session, form=form))
+            except RefusedError as refusal:
+                response = _refusal(session, refusal)
+            except SparseBanditsError as error:
+                response = _refusal(session, RefusedError("invalid", str(error)))
+            except Exception:
+                _LOGGER.exception("a page failed")
+                failed = RefusedError("internal", "The page failed; see the log of the server.")
+                response = _refusal(session, failed)
+            return with_headers(response)
+
+        return endpoint
+
+    def _ask_to_log_in(self, request: Request) -> Response:
+        if request.method == "GET" and "x-live" not in request.headers:
+            path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return with_headers(RedirectResponse(f"/login?next={quote(path)}", 303))
+        refusal = RefusedError("no-token", "The session has ended; log in again.")
+        return with_headers(_refusal(None, refusal))
+
+    # ------------------------------------------------------------------ in and out
+
+    async def show_login(self, request: Request) -> Response:
+        """Show the form to log in."""
+        return self._login_page(request, request.query_params.get("next", "/"))
+
+    def _login_page(self, request: Request, onward: str, problem: str = "") -> Response:
+        request.scope["call"] = "dashboard"
+        csrf = secrets.token_urlsafe(24)
+        text = render(
+            "login.html", session=None, said="", path="/login", csrf=csrf, problem=problem,
+            onward=local_path(onward),
+        )  # fmt: skip
+        response = HTMLResponse(text, 401 if problem else 200)
+        set_cookie(request, response, LOGIN_COOKIE, csrf)
+        return with_headers(response)
+
+    async def log_in(self, request: Request) -> Response:
+        """Open a session for a token that is valid."""
+        assert self._sessions is not None
+        form: dict[str, str] = {}
+        try:
+            form = await read_form(request)
+            sent, kept = form.get("csrf", ""), request.cookies.get(LOGIN_COOKIE, "")
+            if not kept or not hmac.compare_digest(sent.encode(), kept.encode()):
+                raise RefusedError("no-token", "The form was too old; please try once more.")
+            cookie, _ = await self._sessions().open(form.get("token", ""))
+        except RefusedError as refusal:
+            return self._login_page(request, form.get("next", "/"), refusal.detail)
+        self._sessions().close(request)
+        response = RedirectResponse(local_path(form.get("next", "/")), 303)
+        set_cookie(request, response, COOKIE, cookie)
+        response.delete_cookie(LOGIN_COOKIE, path="/")
+        return with_headers(response)
+
+    async def log_out(self, visit: Visit) -> Response:
+        """End the session."""
+        assert self._sessions is not None
+        self._sessions().close(visit.request)
+        response = RedirectResponse("/login", 303)
+        response.delete_cookie(COOKIE, path="/")
+        return response
+
+
+def local_path(given: str) -> str:
+    """Return a path of this server; whatever else is given leads to the first page.
+
+    Examples
+    --------
+    >>> local_path("/learners/a?by=time"), local_path("//evil.example"), local_path("https://x")
+    ('/learners/a?by=time', '/', '/')
+    """
+    is_local = given.startswith("/") and not given.startswith(("//", "/\\"))
+    return given if is_local and given.isprintable() else "/"
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form."""
+    body = await read_body(request, _LONGEST_FORM)
+    try:
+        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=1000)
+    except ValueError:
+        raise RefusedError("malformed", "The form cannot be read.") from None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def _refusal(session: Session | None, refusal: RefusedError) -> Response:
+    problem = refusal.problem
+    text = render("problem.html", session=session, said="", path="", problem=problem)
+    return HTMLResponse(text, problem.status)
+
+
+def with_headers(response: Response) -> Response:
+    """Add what keeps pages safe, where the answer says nothing else."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response

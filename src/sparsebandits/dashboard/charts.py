@@ -1,0 +1,202 @@
+"""What a chart shows, as plain records; the script on the page gives it colours and draws it."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import numpy as np
+
+from sparsebandits.dashboard.history import History
+from sparsebandits.validation import FloatArray, IntArray
+
+Role = Literal["main", "quiet", "second"]
+"""How a trace stands out: the one to look at, what is behind it, and one to compare with."""
+
+Numbers = Sequence[float] | FloatArray | IntArray
+Labels = Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Line:
+    """A curve; `dashed` for a mark to compare with."""
+
+    x: Numbers | Labels
+    y: Numbers
+    label: str
+    role: Role = "main"
+    dashed: bool = False
+
+    def traces(self) -> list[dict[str, Any]]:
+        """Return what plotly draws."""
+        line = {"dash": "dash"} if self.dashed else {}
+        return [_scatter(self, "lines", line=line)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dots:
+    """Single points, with an interval along x where `low` and `high` are given."""
+
+    x: Numbers | Labels
+    y: Numbers | Labels
+    label: str
+    role: Role = "quiet"
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+
+    def traces(self) -> list[dict[str, Any]]:
+        """Return what plotly draws."""
+        trace = _scatter(self, "markers")
+        if self.low is not None and self.high is not None:
+            x = np.asarray(self.x, dtype=float)
+            trace["error_x"] = {
+                "type": "data",
+                "symmetric": False,
+                "array": _plain(self.high - x),
+                "arrayminus": _plain(x - self.low),
+                "width": 0,
+            }
+        return [trace]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Band:
+    """The area between two curves."""
+
+    x: Numbers | Labels
+    low: Numbers
+    high: Numbers
+    label: str
+    role: Role = "main"
+
+    def traces(self) -> list[dict[str, Any]]:
+        """Return what plotly draws: once around."""
+        x, low, high = _plain(self.x), _plain(self.low), _plain(self.high)
+        return [
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": x + x[::-1],
+                "y": high + low[::-1],
+                "name": self.label,
+                "fill": "toself",
+                "hoverinfo": "skip",
+                "line": {"width": 0},
+                "meta": self.role,
+            }
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Map:
+    """Shares from 0 to 1 by row and column, (rows, columns)."""
+
+    x: Numbers | Labels
+    rows: Labels
+    shares: FloatArray
+    label: str
+
+    def traces(self) -> list[dict[str, Any]]:
+        """Return what plotly draws."""
+        return [
+            {
+                "type": "heatmap",
+                "x": _plain(self.x),
+                "y": list(self.rows),
+                "z": [_plain(row) for row in self.shares],
+                "zmin": 0,
+                "zmax": 1,
+                "name": self.label,
+                "hovertemplate": "%{y}<br>%{x}<br>on in %{z:.0%} of decisions<extra></extra>",
+                "colorbar": {"tickformat": ".0%", "thickness": 10, "len": 0.9},
+                "meta": "map",
+            }
+        ]
+
+
+def _scatter(given: Line | Dots, mode: str, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": mode,
+        "x": _plain(given.x),
+        "y": _plain(given.y),
+        "name": given.label,
+        "meta": given.role,
+        **more,
+    }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chart:
+    """A chart with its words: the title above, and below one sentence on what to take from it."""
+
+    id: str
+    title: str
+    x_label: str
+    y_label: str
+    layers: tuple[Line | Dots | Band | Map, ...]
+    sentence: str
+    height: int = 320
+    x_is_time: bool = False
+    is_list: bool = False
+    """Whether y has a name per row, the first on top."""
+    x_log: bool = False
+    y_log: bool = False
+    y_from_zero: bool = False
+
+    @property
+    def json(self) -> str:
+        """What the script reads, safe inside a script element."""
+        traces = [trace for layer in self.layers for trace in layer.traces()]
+        y_axis: dict[str, Any] = {"title": {"text": self.y_label}, "automargin": True}
+        x_axis: dict[str, Any] = {"title": {"text": self.x_label}, "automargin": True}
+        if self.is_list:
+            # A name that looks like a number is a name all the same.
+            y_axis |= {"autorange": "reversed", "type": "category", "dtick": 1}
+        if self.x_is_time:
+            x_axis["type"] = "date"
+        if self.y_from_zero:
+            y_axis["rangemode"] = "tozero"
+        x_axis |= {"type": "log"} if self.x_log else {}
+        y_axis |= {"type": "log"} if self.y_log else {}
+        layout = {
+            "xaxis": x_axis,
+            "yaxis": y_axis,
+            "height": self.height,
+            "showlegend": len(traces) > 1,
+        }
+        text = json.dumps({"data": traces, "layout": layout}, allow_nan=False)
+        return text.replace("<", "\\u003c")
+
+
+def _plain(values: Numbers | Labels) -> list[Any]:
+    """Return numbers as JSON has them, in six digits; what is not finite is a gap."""
+    return [value if isinstance(value, str) else _short(float(value)) for value in values]
+
+
+def _short(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+# ---------------------------------------------------------------------- along the history
+
+
+def along(history: History, places: IntArray, by_time: bool) -> FloatArray | list[str]:
+    """Return where decisions stand on the axis below: their numbers, or when they were asked."""
+    if by_time and history.has_times:
+        return [clock(moment) for moment in history.asked_at[places].tolist()]
+    return history.ids[places].astype(float)
+
+
+def axis(history: History, by_time: bool) -> dict[str, Any]:
+    """Return how a chart names that axis."""
+    if by_time and history.has_times:
+        return {"x_label": "time of the decision (UTC)", "x_is_time": True}
+    return {"x_label": "number of the decision"}
+
+
+def clock(moment: float) -> str:
+    """Return seconds since 1970 as a date and time in UTC."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S")

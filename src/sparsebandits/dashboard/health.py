@@ -1,0 +1,283 @@
+"""Whether the model fits: residuals, normality, drift, and what it may lack."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sparsebandits.dashboard.regression import (
+    ALARM,
+    UNKNOWN,
+    Found,
+    cusum_test,
+    f_test,
+    moments,
+    normality_test,
+    residuals_of,
+)
+from sparsebandits.dashboard.sample import Sample, residuals
+
+_DAY = 86_400.0
+_FAR_FROM_NORMAL = 0.5
+"""Skewness or excess kurtosis below which not being normal is of no consequence."""
+
+_NO_REST = "The model explains these rewards without any rest."
+
+State = Literal["fine", "look", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One look at the model: what was found, what it means, and what to do."""
+
+    title: str
+    state: State
+    meaning: str
+    advice: str
+    p: float = float("nan")
+
+
+def findings(sample: Sample) -> list[Finding]:
+    """Look at the model from every side."""
+    return [
+        normality(sample),
+        drift(sample),
+        intercept(sample),
+        curve(sample),
+        context(sample),
+    ]
+
+
+def _untold(title: str, why: str, advice: str = "Come back with more rewards.") -> Finding:
+    return Finding(title=title, state="unknown", meaning=why, advice=advice)
+
+
+def _too_few(title: str, sample: Sample) -> Finding:
+    here = sample.rewards.size
+    return _untold(title, f"It takes about {sample.needed:,} rewards to tell; {here:,} are here.")
+
+
+def normality(sample: Sample) -> Finding:
+    """Ask whether residuals are normal."""
+    title = "Are the residuals normal?"
+    if not sample.is_enough:
+        return _too_few(title, sample)
+    found = normality_test(residuals(sample))
+    if not found.is_known:
+        return _untold(
+            title, "The model explains these rewards without any rest.", "Nothing to do."
+        )
+    if found.is_alarm and found.gain > _FAR_FROM_NORMAL:
+        values = np.unique(sample.rewards).size
+        kind = "few distinct rewards, such as yes or no" if values <= 10 else _shape(sample)
+        return Finding(
+            title=title,
+            state="look",
+            meaning=f"They are not normal ({kind}): estimates still settle, but intervals and "
+            "probabilities on these pages are rough.",
+            advice="Look for rewards in a wrong unit and correct them; with heavy tails tell a "
+            "capped or logarithmic reward.",
+            p=found.p,
+        )
+    return Finding(
+        title=title,
+        state="fine",
+        meaning="They are close enough to normal: intervals and probabilities mean what they say.",
+        advice="Nothing to do.",
+        p=found.p,
+    )
+
+
+def _shape(sample: Sample) -> str:
+    skewness, excess = moments(residuals(sample))
+    if excess > _FAR_FROM_NORMAL:
+        return "outliers"
+    return "skewed" if abs(skewness) > _FAR_FROM_NORMAL else "flat, as where something is missing"
+
+
+def drift_test(sample: Sample) -> Found:
+    """Test whether baseline or effects change over time; Bonferroni's p of two tests.
+
+    A CUSUM looks for a baseline that moves, an F test for effects that go up or down in time.
+    """
+    if not sample.is_enough:
+        return UNKNOWN
+    columns = sample.whole
+    rest, freedom = residuals_of(columns, sample.rewards)
+    clock = np.linspace(-1.0, 1.0, sample.rewards.size)[:, None]
+    tests = [cusum_test(rest, freedom)]
+    if sample.rewards.size >= 2 * sample.needed:
+        tests.append(f_test(columns, clock * columns, sample.rewards))
+    known = [test.p for test in tests if test.is_known]
+    return Found(min(1.0, len(known) * min(known))) if known else UNKNOWN
+
+
+def drift(sample: Sample) -> Finding:
+    """Ask whether what is learned stays true."""
+    title = "Does what was learned stay true (drift)?"
+    if not sample.is_enough:
+        return _too_few(title, sample)
+    found = drift_test(sample)
+    if not found.is_known:
+        return _untold(
+            title, "The model explains these rewards without any rest.", "Nothing to do."
+        )
+    if not found.is_alarm:
+        return Finding(
+            title=title,
+            state="fine",
+            meaning="Residuals keep to 0 all the time: no sign that effects or baseline change.",
+            advice="Nothing to do.",
+            p=found.p,
+        )
+    if sample.half_life is None:
+        advice = "Make a learner with half_life, in decisions, so that old rewards fade."
+    else:
+        advice = (
+            f"It forgets already (half_life {sample.half_life:g}); where rewards fall all the "
+            "same, shorten it."
+        )
+    return Finding(
+        title=title,
+        state="look",
+        meaning="Effects or baseline change over time: one fit does not describe early and late "
+        "rewards.",
+        advice=advice,
+        p=found.p,
+    )
+
+
+def intercept(sample: Sample) -> Finding:
+    """Ask whether rewards have a baseline."""
+    title = "Is a baseline missing?"
+    if sample.intercept:
+        return Finding(
+            title=title,
+            state="fine",
+            meaning="The model has a baseline: what is earned with everything off is no one's "
+            "effect.",
+            advice="Nothing to do.",
+        )
+    if not sample.is_enough:
+        return _too_few(title, sample)
+    found = f_test(sample.columns, sample.baseline, sample.rewards)
+    if not found.is_known:
+        return _untold(title, "With these actions a baseline cannot be told from the effects.")
+    if found.is_alarm:
+        return Finding(
+            title=title,
+            state="look",
+            meaning=f"Yes: a baseline explains {found.gain:.0%} of what is left over, and the "
+            "model takes it for effects of the coordinates.",
+            advice="Make a learner with intercept=True, or tell rewards minus what is earned "
+            "without any action.",
+            p=found.p,
+        )
+    return Finding(
+        title=title,
+        state="fine",
+        meaning="No: a baseline explains no more than chance would.",
+        advice="Nothing to do.",
+        p=found.p,
+    )
+
+
+def curve(sample: Sample) -> Finding:
+    """Ask whether effects bend: diminishing returns, or a best dose in between."""
+    title = "Do effects bend (a curve)?"
+    if not sample.is_enough:
+        return _too_few(title, sample)
+    found = f_test(sample.whole, sample.actions**2, sample.rewards)
+    if not found.is_known:
+        return _untold(
+            title,
+            "Coordinates were played at one dose, or off: a curve cannot be seen in that.",
+            "Nothing to do where doses are all or nothing; else log some in between (observe).",
+        )
+    if found.is_alarm:
+        return Finding(
+            title=title,
+            state="look",
+            meaning=f"Yes: squares of the doses explain {found.gain:.0%} of what is left over, "
+            "such as diminishing returns or a best dose in between.",
+            advice="Describe levels of a coordinate as coordinates of their own (a block of "
+            "levels, see docs/constraints.md), or tell the logarithm of the dose.",
+            p=found.p,
+        )
+    return Finding(
+        title=title,
+        state="fine",
+        meaning="No: doses seem to work in proportion.",
+        advice="Nothing to do.",
+        p=found.p,
+    )
+
+
+def context(sample: Sample) -> Finding:
+    """Ask whether what is seen before a decision explains rewards."""
+    if sample.contexts is None:
+        return _rhythm(sample)
+    title = "Does the context help?"
+    if not sample.is_enough:
+        return _too_few(title, sample)
+    plain = np.hstack([sample.baseline, sample.actions])
+    found = f_test(plain, sample.whole, sample.rewards)
+    if not found.is_known:
+        return _untold(title, "The context was always the same.")
+    if found.is_alarm:
+        return Finding(
+            title=title,
+            state="fine",
+            meaning=f"Yes: it explains {found.gain:.0%} of what is left over without it.",
+            advice="Keep giving it.",
+            p=found.p,
+        )
+    return Finding(
+        title=title,
+        state="look",
+        meaning="No: it explains no more than chance would, and every number of it has to be "
+        "learned for every coordinate.",
+        advice="Leave it out, or give fewer numbers.",
+        p=found.p,
+    )
+
+
+def _rhythm(sample: Sample) -> Finding:
+    """Without a context, the clock is all that is known of the circumstances."""
+    title = "Would a context help (hour of the day, day of the week)?"
+    if sample.times is None:
+        return _untold(
+            title,
+            "Nothing is known of the circumstances, not even the time.",
+            "Look at it where it is served.",
+        )
+    if not sample.is_enough:
+        return _too_few(title, sample)
+    span = float(np.ptp(sample.times))
+    periods = [days for days in (1.0, 7.0) if span >= 2 * days * _DAY]
+    if not periods:
+        return _untold(title, "It takes rewards of two days to see a daily rhythm.")
+    turns = [2 * np.pi * sample.times / (days * _DAY) for days in periods]
+    waves = np.column_stack([wave(turn) for turn in turns for wave in (np.sin, np.cos)])
+    steady = np.linspace(-1.0, 1.0, sample.rewards.size)[:, None]  # not to take a trend for it
+    found = f_test(np.hstack([sample.whole, steady]), waves, sample.rewards)
+    if found.is_alarm:
+        return Finding(
+            title=title,
+            state="look",
+            meaning=f"Yes: the time of day or week explains {found.gain:.0%} of what is left over.",
+            advice="Make a learner with context=2 and give sine and cosine of the hour to ask.",
+            p=found.p,
+        )
+    return Finding(
+        title=title,
+        state="fine",
+        meaning="Not the time: hour and weekday explain no more than chance would.",
+        advice="Nothing to do; anything else that is known before a decision may be worth a try.",
+        p=found.p,
+    )
+
+
+def level_of_alarm() -> str:
+    """Say how often these alarms are false."""
+    return f"An alarm is given where chance alone does as much once in {1 / ALARM:,.0f} times."

@@ -1,0 +1,268 @@
+"""The pages of one learner, as functions from a visit to an answer."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Response
+
+from sparsebandits.dashboard import what_if
+from sparsebandits.dashboard.access import Visit
+from sparsebandits.dashboard.certainty import in_words
+from sparsebandits.dashboard.charts import Chart, clock
+from sparsebandits.dashboard.coordinates import SORTS, estimate_chart, sorted_rows, usage_chart
+from sparsebandits.dashboard.decisions import (
+    FILTERS,
+    Table,
+    Wanted,
+    matching,
+    table_of,
+    to_csv,
+    to_parquet,
+)
+from sparsebandits.dashboard.health import Finding, findings, level_of_alarm
+from sparsebandits.dashboard.loss import loss_chart
+from sparsebandits.dashboard.residual_charts import quantile_chart, residual_chart
+from sparsebandits.dashboard.rewards import reward_chart
+from sparsebandits.dashboard.sample import sample_of
+from sparsebandits.dashboard.sources import Source, View
+from sparsebandits.errors import SparseBanditsError
+from sparsebandits.policies.summary import Row
+from sparsebandits.service.answers import RefusedError
+
+_DRAWS = 200
+_LONGEST_TABLE = 200
+_KEPT = 32
+"""Pages that are kept as computed, those looked at last."""
+
+_CHECKBOXES = 60
+"""Coordinates up to which each has a box to tick; beyond, they are named in a field."""
+
+_WRITERS = {
+    "csv": (to_csv, "text/csv"),
+    "parquet": (to_parquet, "application/vnd.apache.parquet"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What stands at the head of every page of a learner."""
+
+    key: str
+    policy: str
+    sparsity: int
+    dim: int
+    set: str
+    decisions: int
+    rewards: int
+    open: int
+    since: str
+    last: str
+    is_saved: bool
+    """Whether it is a file, of which little history is known."""
+    shown: int
+    """Decisions that these pages look at."""
+
+
+def facts_of(view: View) -> Facts:
+    """Return the head of a page."""
+    policy, row, history = view.learner.policy, view.row, view.history
+    return Facts(
+        key=view.key,
+        policy=policy.kind,
+        sparsity=int(policy.sparse_oracle.width),
+        dim=policy.action_set.dim,
+        set=policy.action_set.kind,
+        decisions=history.total,
+        rewards=view.learner.summary(1).rewards if row is None else row.rewards,
+        open=len(view.learner.open_decisions),
+        since="" if row is None else clock(row.created_at),
+        last="" if row is None else clock(row.last_at),
+        is_saved=row is None,
+        shown=len(history),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearnerPage:
+    """What the page of a learner shows."""
+
+    facts: Facts
+    charts: tuple[Chart, ...]
+    estimates: Chart | None
+    certainty: tuple[str, ...]
+    rows: tuple[Row, ...]
+    left_out: int
+    note: str
+    sigma: float
+
+
+def learner_page(view: View, by_time: bool, sort: str, everything: bool) -> LearnerPage:
+    """Compute the page of a learner."""
+    learner, history = view.learner, view.history
+    summary = learner.summary(_DRAWS)
+    charts = (
+        reward_chart(history, by_time),
+        loss_chart(learner, history, by_time),
+        usage_chart(learner, history, by_time),
+    )
+    rows = sorted_rows(summary, sort)
+    shown = rows if everything else rows[:_LONGEST_TABLE]
+    return LearnerPage(
+        facts=facts_of(view),
+        charts=tuple(chart for chart in charts if chart is not None),
+        estimates=estimate_chart(summary),
+        certainty=tuple(in_words(learner, learner.certificate(draws=_DRAWS))),
+        rows=tuple(shown),
+        left_out=len(rows) - len(shown),
+        note=summary.note,
+        sigma=summary.sigma,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HealthPage:
+    """What the page on the health of the model shows."""
+
+    facts: Facts
+    charts: tuple[Chart, ...]
+    findings: tuple[Finding, ...]
+    looked_at: int
+    level: str
+
+
+def health_page(view: View, by_time: bool) -> HealthPage:
+    """Compute the page on the health of the model."""
+    sample = sample_of(view.learner.policy, view.history)
+    charts = (residual_chart(view.history, sample, by_time), quantile_chart(sample))
+    return HealthPage(
+        facts=facts_of(view),
+        charts=tuple(chart for chart in charts if chart is not None),
+        findings=tuple(findings(sample)),
+        looked_at=sample.rewards.size,
+        level=level_of_alarm(),
+    )
+
+
+class LearnerPages:
+    """The pages of one learner, on whatever source."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._thinking = asyncio.Semaphore(1)
+        self._computed: dict[tuple[str, str, str], tuple[str, Any]] = {}
+
+    async def _live(
+        self, visit: Visit, template: str, compute: Callable[[View], Any], **more: Any
+    ) -> Response:
+        """Answer with a page that is sent anew only when the learner has changed."""
+        version = await self._source.version(visit.key)
+        etag = f"{version}-{visit.session.caller.scope}"
+        if visit.is_current(etag):
+            return Response(status_code=304, headers={"etag": f'"{etag}"'})
+        # Those who watch the same learner share what was computed.
+        wanted = (visit.key, template, visit.request.url.query)
+        known, page = self._computed.get(wanted, (None, None))
+        if known != version:
+            page = await self._source.look(visit.key, compute)
+            self._computed.pop(wanted, None)
+            self._computed[wanted] = (version, page)
+            while len(self._computed) > _KEPT:
+                del self._computed[next(iter(self._computed))]
+        return visit.page(template, etag=etag, page=page, **more)
+
+    async def show(self, visit: Visit) -> Response:
+        """Show what a learner earns, believes and is sure of."""
+        by_time, sort = visit.query("by") == "time", visit.query("sort", SORTS[0])
+        everything = visit.query("rows") == "all"
+        return await self._live(
+            visit,
+            "learner.html",
+            lambda view: learner_page(view, by_time, sort, everything),
+            by_time=by_time,
+            sort=sort,
+        )
+
+    async def health(self, visit: Visit) -> Response:
+        """Show whether the model fits."""
+        by_time = visit.query("by") == "time"
+        return await self._live(
+            visit, "health.html", lambda view: health_page(view, by_time), by_time=by_time
+        )
+
+    # ------------------------------------------------------------------ decisions
+
+    async def decisions(self, visit: Visit) -> Response:
+        """Show the decisions that are wanted."""
+        wanted = _wanted(visit)
+
+        def compute(view: View) -> tuple[Facts, Table, bool]:
+            names = view.learner.policy.action_set.names
+            needs_context = bool(getattr(view.learner.policy, "context", 0))
+            return facts_of(view), table_of(view.history, wanted, names), needs_context
+
+        return await self._live(
+            visit, "decisions.html", compute, wanted=wanted, filters=tuple(FILTERS)
+        )
+
+    async def download(self, visit: Visit) -> Response:
+        """Send the decisions that are wanted as a file."""
+        wanted, kind = _wanted(visit), visit.request.path_params["kind"]
+        if kind not in _WRITERS:
+            raise RefusedError("unknown-path", "Decisions come as csv and as parquet.")
+        write, content_type = _WRITERS[kind]
+
+        def compute(view: View) -> bytes:
+            names = view.learner.policy.action_set.names
+            return write(view.history, matching(view.history, wanted, names), names)
+
+        content = await self._source.look(visit.key, compute)
+        name = f"{visit.key}-{wanted.state}.{kind}"
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=content_type, headers=headers)
+
+    # ------------------------------------------------------------------ what if
+
+    async def what_if(self, visit: Visit) -> Response:
+        """Show the best action under other conditions, beside today's."""
+        view = await self._source.look(visit.key, lambda view: view)
+        action_set = view.learner.policy.action_set
+        given = dict(visit.request.query_params)
+        off = visit.request.query_params.getlist("off")
+        problem, comparison = "", None
+
+        def think() -> what_if.Comparison | None:
+            question = what_if.read_question(given, off, action_set)
+            return what_if.compare(view.learner, question)
+
+        async with self._thinking:
+            try:
+                comparison = await asyncio.to_thread(think)
+            except SparseBanditsError as error:
+                problem = str(error)
+        names = action_set.names or tuple(map(str, range(min(action_set.dim, _CHECKBOXES))))
+        return visit.page(
+            "what_if.html",
+            page=facts_of(view),
+            status=422 if problem else 200,
+            problem=problem,
+            comparison=comparison,
+            words="" if comparison is None else what_if.in_words(comparison),
+            is_asked=bool(given),
+            given=given,
+            off=off,
+            budget=what_if.budget_of(action_set),
+            names=names if action_set.dim <= _CHECKBOXES else (),
+            context=getattr(view.learner.policy, "context", 0),
+        )
+
+
+def _wanted(visit: Visit) -> Wanted:
+    page = visit.query("page", "1")
+    return Wanted(
+        state=visit.query("state", "all"),
+        phase=visit.query("phase"),
+        coordinate=visit.query("coordinate"),
+        page=int(page) if page.isascii() and page.isdigit() and len(page) < 8 else 1,
+    )

@@ -1,0 +1,145 @@
+"""What each decision gave away, as the model believes today."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebandits.dashboard.charts import Chart, Line, along, axis
+from sparsebandits.dashboard.history import History
+from sparsebandits.dashboard.rewards import POINTS, evenly
+from sparsebandits.errors import SparseBanditsError
+from sparsebandits.policies import Learner
+from sparsebandits.validation import FloatArray, IntArray
+
+DRAWS = 50
+_CIRCUMSTANCES = 60
+"""Offers and contexts for which the best action is worked out; decisions in others are left out."""
+
+_NUMBERS = 2_000_000
+"""Draws times coordinates: with very many coordinates there are fewer draws."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BelievedLoss:
+    """E[max theta·x] - E[theta]·x_t of decisions, by the posterior as it is now.
+
+    Attributes
+    ----------
+    places : (m,) int array
+        The decisions of the history for which it was worked out.
+    loss : (m,) array
+        Never less than 0 but for the number of draws.
+    draws : int
+        0 where the policy has no posterior: then it is the estimate's own loss.
+    """
+
+    places: IntArray
+    loss: FloatArray
+    draws: int
+
+
+def believed_loss(learner: Learner, history: History) -> BelievedLoss | None:
+    """Return the believed loss of decisions; None before there is an estimate.
+
+    The best action is sought among what was available at the time, for the context seen then.
+    """
+    if not len(history) or not has_estimate(learner):
+        return None
+    groups = _circumstances(history)
+    chosen = evenly(np.arange(len(groups)), _CIRCUMSTANCES)
+    places, losses, draws = [], [], 0
+    for number in chosen.tolist():
+        members = groups[number]
+        thetas = _thetas(learner, history, int(members[0]))
+        if thetas is None:
+            return None
+        worth = history.worth(thetas[0])[members]
+        best = _best_value(learner, history.offers[history.offered[members[0]]], thetas)
+        if best is not None:
+            places.append(members)
+            losses.append(best - worth)
+            draws = len(thetas) - 1
+    if not places:
+        return None
+    joined = np.concatenate(places)
+    order = np.argsort(joined)
+    return BelievedLoss(places=joined[order], loss=np.concatenate(losses)[order], draws=draws)
+
+
+def has_estimate(learner: Learner) -> bool:
+    """Whether anything is known of theta: by rewards, or beforehand."""
+    theta = learner.theta_hat
+    return theta is not None and bool(theta.any())
+
+
+def _circumstances(history: History) -> list[IntArray]:
+    """Return the places of decisions made with the same offer and the same context."""
+    keys = history.offered[:, None].astype(float)
+    if history.contexts is not None:
+        keys = np.column_stack([keys, history.contexts])
+    _, which = np.unique(keys, axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    cuts = np.flatnonzero(np.diff(which.ravel()[order])) + 1
+    groups = np.split(order, cuts)
+    return sorted(groups, key=lambda members: int(members[0]))
+
+
+def _thetas(learner: Learner, history: History, place: int) -> FloatArray | None:
+    context = None if history.contexts is None else history.contexts[place]
+    draws = max(2, min(DRAWS, _NUMBERS // history.dim))
+    drawn = learner.thetas_drawn(draws, context=context)
+    estimate = learner.theta_hat
+    if drawn is None and estimate is not None and context is None:
+        return estimate[None]
+    return drawn
+
+
+def _best_value(
+    learner: Learner, offer: tuple[int, ...] | None, thetas: FloatArray
+) -> float | None:
+    policy = learner.policy
+    current = policy.action_set if offer is None else policy.action_set.restrict(offer)
+    drawn = thetas[1:] if len(thetas) > 1 else thetas
+    try:
+        actions = policy.best_actions(drawn, current)
+    except SparseBanditsError:  # nothing can be played from such an offer now
+        return None
+    return float((actions * drawn).sum(axis=1).mean())
+
+
+def loss_chart(learner: Learner, history: History, by_time: bool = False) -> Chart | None:
+    """Draw the believed loss, averaged within at most 200 stretches; None without an estimate."""
+    believed = believed_loss(learner, history)
+    if believed is None:
+        return None
+    stretches = np.array_split(np.arange(believed.places.size), min(POINTS, believed.places.size))
+    mean = np.array([believed.loss[stretch].mean() for stretch in stretches])
+    ends = believed.places[[stretch[-1] for stretch in stretches]]
+    size = max(stretch.size for stretch in stretches)
+    label = "believed loss" if size == 1 else f"mean of {size:,} decisions"
+    return Chart(
+        id="loss",
+        title="Believed loss per decision",
+        y_label="loss per decision (unit of the reward)",
+        layers=(Line(x=along(history, ends, by_time), y=mean, label=label),),
+        sentence=_sentence(believed),
+        y_from_zero=True,
+        **axis(history, by_time),
+    )
+
+
+def _sentence(believed: BelievedLoss) -> str:
+    tenth = max(1, believed.loss.size // 10)
+    first, last = believed.loss[:tenth].mean(), believed.loss[-tenth:].mean()
+    by = (
+        f"the mean over {believed.draws} draws from its posterior of the best action's worth, "
+        "minus the estimated worth of what was played"
+        if believed.draws
+        else "the worth of the estimate's best action minus that of what was played, since there "
+        "is no posterior to draw from"
+    )
+    return (
+        f"What the model believes today, not what is true: {by}. It was {first:.3g} over the "
+        f"first tenth of these decisions and is {last:.3g} over the last; it comes down as far as "
+        "what is still unknown."
+    )

@@ -1,0 +1,217 @@
+"""The dashboard in a real browser: Debian's Chromium, driven by Playwright."""
+
+import importlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, CDPSession, Page, expect, sync_playwright
+
+import sparsebandits as sb
+from sparsebandits.validation import FloatArray
+from tests.browsers import find_chromium
+from tests.dashboard.logs import write_log
+from tests.dashboard.visitors import Visitors
+from tests.service import playing
+from tests.service.servers import Server
+from tests.stores import new_token
+
+NAMES = ["tv", "radio", "print", "search", "social", "mail"]
+WIDE, NARROW = 1280, 380
+AXE: Any = importlib.import_module("axe_playwright_python.sync_playwright")  # ships no types
+
+
+@pytest.fixture(scope="module")
+def token(server: Server) -> str:
+    """A token, and learners to look at; made before Playwright's event loop runs."""
+    fill(server)
+    return new_token(server.store)
+
+
+@pytest.fixture(scope="module")
+def browser(token: str) -> Iterator[Browser]:
+    path = find_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Window:
+    """A window, and all that went wrong in it."""
+
+    page: Page
+    url: str
+    complaints: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+    def go(self, path: str) -> Page:
+        self.page.goto(self.url + path)
+        return self.page
+
+    def log_in(self, token: str) -> None:
+        self.page.fill("#token", token)
+        self.page.press("#token", "Enter")
+
+    def check(self) -> None:
+        """No error, no breach of the content security policy, no request to anyone else."""
+        assert self.complaints == []
+        assert self.strangers == []
+
+
+@pytest.fixture
+def window(browser: Browser, server: Server) -> Iterator[Window]:
+    context = browser.new_context(viewport={"width": WIDE, "height": 900})
+    page = context.new_page()
+    opened = Window(page, server.url)
+    # Chromium reports a breach of the policy, and a script that fails, on the console.
+    page.on("console", lambda told: note(opened, told.type, told.text))
+    page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    page.on("request", lambda sent: None if sent.url.startswith((server.url, "data:"))
+            else opened.strangers.append(sent.url))  # fmt: skip
+    yield opened
+    opened.check()
+    context.close()
+
+
+def note(window: Window, kind: str, text: str) -> None:
+    # The answer 401 to a wrong token is no fault of the page.
+    if kind in ("error", "warning") and "401" not in text:
+        window.complaints.append(text)
+
+
+def drawn(page: Page, chart: str) -> int:
+    """Wait until a chart is drawn; return how many points it has."""
+    figure = page.locator(f"#chart-{chart}[data-drawn]")
+    expect(figure.locator("svg.main-svg").first).to_be_visible()
+    return int(figure.get_attribute("data-drawn") or 0)
+
+
+def test_from_log_in_to_the_first_rewards(window: Window, visitors: Visitors, token: str) -> None:
+    """By keyboard and form alone: log in, create, ask, tell; then watch the chart change."""
+    page = window.go("/new")
+    expect(page).to_have_title(re.compile("Log in"))
+    window.log_in("sb_1234_not-the-token")
+    expect(page.get_by_role("alert")).to_contain_text("unknown, revoked or expired")
+    window.log_in(token)
+    expect(page.get_by_role("heading", level=1)).to_have_text("New learner")
+    assert token.split("_")[-1] not in page.evaluate("document.cookie")
+
+    page.fill("#key", "spring")
+    page.select_option("#set", "box")
+    expect(page.locator("#total")).to_be_hidden()
+    page.fill("#names", ", ".join(NAMES))
+    page.get_by_role("button", name="Make it").click()
+    expect(page.locator("#first-action")).to_contain_text("spring is made")
+    page.get_by_role("link", name="ask and tell here").click()
+    for reward in ("1.5", "0.5"):
+        page.get_by_role("button", name="Ask for a decision").click()
+        page.locator("tbody input[name=reward]").fill(reward)
+        page.locator("tbody").get_by_role("button", name="Tell").click()
+        expect(page.get_by_role("status")).to_contain_text(f"has the reward {reward}")
+
+    page.get_by_role("link", name="Learning").click()
+    assert drawn(page, "rewards") == 2
+    client = visitors.client(token)
+    for number in range(3, 23):
+        playing.ask(client, "spring")
+        playing.tell(client, number, 0.3 * number, "spring")
+    # Nobody touches the page: it finds out by itself.
+    page.wait_for_function("Number(document.querySelector('#chart-rewards').dataset.drawn) >= 22")
+    expect(page.locator("[data-part=facts]")).to_contain_text("22")
+    expect(page.locator("#chart-estimates")).to_have_count(1)
+    page.get_by_role("link", name="What if").click()
+    page.fill("#sparsity", "1")
+    page.get_by_label(NAMES[0]).check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("#answer")).to_contain_text(re.compile("per decision|no difference"))
+    instead = page.get_by_role("heading", name="Instead", exact=True).locator("..")
+    expect(instead.locator("tbody tr")).to_have_count(1)
+    assert NAMES[0] not in instead.inner_text()
+    expect(instead).to_contain_text("proven")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.locator("#token")).to_be_visible()
+
+
+def fill(server: Server) -> None:
+    """Learners to look at: a new one, one that learns, one that drifts with 10^4 decisions."""
+    rng = np.random.default_rng(0)
+    mix = sb.Box([0.0] * 6, [1.0] * 6, names=NAMES)
+    thompson = sb.SparseThompson(action_set=mix, sparsity=2)
+    ball = sb.SparseThompson(action_set=sb.LpBall(20), sparsity=3)
+    theta, many = np.array([0.2, 0.9, -0.1, 0.6, 0.5, 0.1]), np.linspace(-1, 1, 20)
+
+    def learned(number: int, action: FloatArray) -> float:
+        return float(action @ theta) + rng.normal()
+
+    def drifting(number: int, action: FloatArray) -> float:
+        return number / 5000 + float(action @ many) + rng.normal()
+
+    write_log(server.store, "new", thompson, lambda number, action: None, 2)
+    write_log(server.store, "a-campaign", thompson, learned, 150)
+    write_log(server.store, "long", ball, drifting, 10_000)
+
+
+def test_ten_thousand_decisions_and_every_page(
+    window: Window, token: str, server: Server, tmp_path: Path
+) -> None:
+    page = window.go("/")
+    window.log_in(token)
+    expect(page.get_by_role("row", name="long")).to_contain_text("10,000")
+    drawn(window.go("/learners/a-campaign"), "rewards")  # plotly is read once for all pages
+
+    ticks = page.context.new_cdp_session(page)
+    ticks.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before = thread_seconds(ticks) + server_seconds(server)
+    window.go("/learners/long")
+    assert drawn(page, "rewards") == 1000 + 3 * 200
+    assert drawn(page, "usage") == 200
+    spent = thread_seconds(ticks) + server_seconds(server) - before
+    assert spent < 2.0, spent  # of processor time: a machine that is busy takes no part
+
+    expect(window.go("/learners/long/health").locator(".findings")).to_contain_text("look at it")
+    for path in ("/", "/new", "/learners/new", "/learners/new/what-if", "/learners/new/decisions"):
+        check_page(window, path)
+    for path in ("/learners/a-campaign", "/learners/a-campaign/what-if?sparsity=1"):
+        check_page(window, path)
+    for path in ("/learners/a-campaign/decisions", "/learners/long/health"):
+        check_page(window, path)
+    page.emulate_media(media="print")
+    page.pdf(path=tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").stat().st_size > 20_000
+
+
+def thread_seconds(ticks: CDPSession) -> float:
+    """Processor time of the page's thread so far."""
+    metrics = ticks.send("Performance.getMetrics")["metrics"]
+    return sum(float(m["value"]) for m in metrics if m["name"] == "TaskDuration")
+
+
+def server_seconds(server: Server) -> float:
+    """Processor time of the server so far."""
+    fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def check_page(window: Window, path: str) -> None:
+    """Wide and light, narrow and dark: nothing sticks out, and axe finds nothing serious."""
+    page = window.page
+    for width in (WIDE, NARROW):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme="light" if width == WIDE else "dark")
+        window.go(path)
+        page.wait_for_function(
+            "[...document.querySelectorAll('figure.chart')].every((f) => f.dataset.drawn)"
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+        found = AXE.Axe().run(page).response["violations"]
+        serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
+        assert serious == [], (path, width, [v["nodes"][0]["html"] for v in found])
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"

@@ -1,0 +1,113 @@
+"""`sparsebandits dashboard FILE`: the same pages on a file, and nothing is written."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+import sparsebandits as sb
+from sparsebandits.dashboard.file_app import file_app, read_learner
+from sparsebandits.sweeps import sweep
+from tests.cli import in_process
+
+NAMES = ["tv", "radio", "print", "search"]
+
+
+class Visit:
+    """Requests to the pages on a file, without a socket."""
+
+    def __init__(self, path: Path) -> None:
+        self._app = file_app(path, "127.0.0.1")
+
+    def get(self, path: str, *, method: str = "GET", **headers: str) -> httpx.Response:
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(app=self._app)
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://127.0.0.1", follow_redirects=True
+            ) as client:
+                return await client.request(method, path, headers=headers)
+
+        return asyncio.run(send())
+
+
+def saved_learner() -> sb.Learner:
+    mix = sb.Box([0] * 4, [1] * 4, names=NAMES)
+    learner = sb.SparseThompson(action_set=mix, sparsity=2).start(0)
+    for step in range(60):
+        decision = learner.ask()
+        learner.tell(decision, float(decision.action @ [0.1, 0.9, 0.2, 0.5]) + 0.1 * (-1) ** step)
+    learner.ask()
+    return learner
+
+
+@pytest.mark.parametrize("is_text", [True, False])
+def test_a_saved_learner(tmp_path: Path, is_text: bool) -> None:
+    learner, path = saved_learner(), tmp_path / "my learner.saved"
+    content = json.dumps(learner.to_dict()).encode() if is_text else learner.to_bytes()
+    path.write_bytes(content)
+    assert read_learner(path).to_dict() == learner.to_dict()
+    client = Visit(path)
+    page = client.get("/")
+    assert page.url.path == "/learners/my-learner"
+    assert "radio" in page.text
+    assert "last 50 rewards" in page.text
+    for place, word in (
+        ("/health", "Nothing to do"),
+        ("/what-if?sparsity=1", "Instead"),
+        ("/decisions?state=open", "61"),
+        ("/decisions.csv", "asked_at"),
+    ):
+        answer = client.get(f"/learners/my-learner{place}")
+        assert answer.status_code == 200
+        assert word in answer.text
+        assert 'method="post"' not in answer.text
+    assert client.get("/learners/another").status_code == 404
+    assert client.get("/learners/my-learner/tell", method="POST").status_code in (404, 405)
+    assert client.get("/", host="evil.example").status_code == 400
+    assert path.read_bytes() == content
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_sweeps_folder(tmp_path: Path) -> None:
+    plan = {
+        "trials": 3, "horizon": 60, "sparsity": 1, "dim": 4,
+        "policies": [{"kind": "sparse-thompson"}, {"kind": "random-sparse"}],
+        "environments": [
+            {"action_set": {"kind": "lp-ball"}, "theta_star": {"kind": "uniform-cube"}},
+        ],
+    }  # fmt: skip
+    done = sweep(plan, tmp_path / "out")
+    before = {path: path.stat().st_mtime_ns for path in done.folder.rglob("*")}
+    cells = sb.compare_sweep(done.folder)
+    client = Visit(done.folder)
+    page = client.get("/")
+    for entry in cells.entries:
+        assert entry.label in page.text
+        assert entry.regret[60].text() in page.text
+    assert "random-sparse" not in client.get("/?search=thompson").text
+    known = {"If-None-Match": page.headers["etag"], "X-Live": "1"}
+    assert client.get("/", **known).status_code == 304
+    cell = client.get("/cells/0")
+    assert "number 1 of the 2 cells" in cell.text
+    assert chart_ids(cell) == ["regret", "support"]
+    assert client.get("/cells/2").status_code == 404
+    assert {path: path.stat().st_mtime_ns for path in done.folder.rglob("*")} == before
+
+
+def chart_ids(page: httpx.Response) -> list[str]:
+    return [part.partition('"')[0] for part in page.text.split('id="chart-')[1:]]
+
+
+def test_what_is_neither_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "notes.json").write_text("{}")
+    for name, why in (
+        ("notes.json", "holds no learner"),
+        ("nothing", "does not exist"),
+        (".", "holds no sweep"),
+    ):
+        done = in_process.run("dashboard", str(tmp_path / name), "--no-open")
+        assert done.returncode == 2
+        assert why in done.stderr
+        assert done.stderr.count("\n") == 1

@@ -1,0 +1,174 @@
+"""What a log says of decisions, and what is drawn from it, against slow and obvious versions."""
+
+import numpy as np
+import pytest
+
+import sparsebandits as sb
+from sparsebandits.dashboard.coordinates import usage
+from sparsebandits.dashboard.decisions import Wanted, matching, table_of
+from sparsebandits.dashboard.history import History, LogReader, saved_history
+from sparsebandits.dashboard.loss import believed_loss
+from sparsebandits.dashboard.rewards import evenly, moving_mean, reward_chart
+from sparsebandits.service import learners, log
+from sparsebandits.service.log import Asked, Imported, Rewarded
+from sparsebandits.store import Event
+
+NAMES = ["tv", "radio", "print", "search"]
+POLICY = sb.SparseThompson(action_set=sb.Box([0] * 4, [1] * 4, names=NAMES), sparsity=2)
+
+
+def event(sequence: int, kind: str, decision: int | None, content: log.Content) -> Event:
+    return Event(
+        learner=1, sequence=sequence, kind=kind, at=1000.0 + sequence, decision=decision,
+        body=log.write(content),
+    )  # fmt: skip
+
+
+def asked(*actions: dict[int, float], available: list[int] | None = None) -> Asked:
+    choices = [learners.Choice(list(a), list(a.values()), "exploit", 1) for a in actions]
+    return Asked(choices, available)
+
+
+def small_history() -> History:
+    """Seven decisions, one of each fate."""
+    actions = [{0: 1.0, 1: 1.0}, {1: 0.5}, {}, {2: 1.0}, {0: 1.0, 3: 0.25}]
+    events = [
+        event(1, log.ASK, 1, asked(*actions[:3])),
+        event(2, log.ASK, 4, asked(*actions[3:], {0: 1.0}, {3: 1.0}, available=[0, 2, 3])),
+        event(3, log.TELL, 2, Rewarded(5.0)),
+        event(4, log.EXPIRE, 1, Rewarded(0.0)),
+        event(5, log.FORGET, 3, Rewarded(None)),
+        event(6, log.CORRECT, 1, Rewarded(2.0)),  # late: its wait was over
+        event(7, log.CORRECT, 2, Rewarded(6.0)),
+        event(8, log.EXPIRE, 4, Rewarded(-1.0)),
+        event(9, log.TELL, 5, Rewarded(0.5)),
+        event(10, log.REBUILD, 3, Rewarded(1.5)),  # forgotten, and told all the same
+    ]
+    reader = LogReader(POLICY)
+    reader.read(events[:4])
+    reader.read(events[4:])
+    assert reader.sequence == 10
+    return reader.history(7)
+
+
+def test_the_fate_of_each_decision() -> None:
+    history = small_history()
+    assert history.ids.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert history.states.tolist() == ["told", "told", "told", "expired", "told", "open", "open"]
+    assert history.late.tolist() == [True, *[False] * 6]
+    assert history.corrected.tolist() == [False, True, True, False, False, False, False]
+    np.testing.assert_array_equal(history.rewards, [2.0, 6.0, 1.5, -1.0, 0.5, np.nan, np.nan])
+    assert history.late_share == 0.2
+    assert history.offers == (None, (0, 2, 3))
+    table = table_of(history, Wanted(state="open"), NAMES)
+    assert [row.id for row in table.rows] == [7, 6]
+    assert table.counts == {
+        "all": 7, "open": 2, "told": 4, "late": 1, "corrected": 2, "expired": 1, "forgotten": 0,
+    }  # fmt: skip
+    [late] = table_of(history, Wanted(state="late"), NAMES).rows
+    assert (late.action, late.state, late.delay) == ("tv 1, radio 1", "late", 5.0)
+    assert matching(history, Wanted(coordinate="search"), NAMES).tolist() == [4, 6]
+    with pytest.raises(sb.SparseBanditsError, match="no coordinate 'cinema'"):
+        matching(history, Wanted(coordinate="cinema"), NAMES)
+
+
+def test_actions_and_their_worth() -> None:
+    history = small_history()
+    dense = np.zeros((7, 4))
+    for place in range(7):
+        indices, values = history.action(place)
+        dense[place, indices] = values
+    theta = np.array([1.0, -2.0, 0.5, 3.0])
+    np.testing.assert_allclose(history.worth(theta), dense @ theta)
+    places, some = np.array([0, 4, 6]), np.array([0, 3])
+    np.testing.assert_array_equal(history.actions(places, some), dense[np.ix_(places, some)])
+
+
+def test_a_learner_that_was_imported_or_saved_brings_what_it_remembers() -> None:
+    learner = POLICY.start(0)
+    for _ in range(60):
+        learner.tell(learner.ask(), 0.5)
+    learner.ask(count=2)
+    saved = saved_history(learner)
+    assert saved.ids.tolist() == list(range(11, 63))  # fifty rewards are remembered
+    assert saved.states.tolist() == ["told"] * 50 + ["open"] * 2
+    assert not saved.has_times
+    assert saved.total == 62
+    reader = LogReader(POLICY)
+    content = Imported(learners.to_bytes(learner), 62, [61, 62])
+    reader.read([event(1, log.IMPORT, None, content), event(2, log.TELL, 61, Rewarded(9.0))])
+    imported = reader.history(62)
+    assert imported.ids.tolist() == saved.ids.tolist()
+    assert imported.rewards[50] == 9.0
+
+
+def test_usage_counts_what_was_on(rng: np.random.Generator) -> None:
+    actions = (rng.random((530, 60)) < 0.05).astype(float)
+    policy = sb.SparseThompson(action_set=sb.LpBall(60), sparsity=9)
+    reader = LogReader(policy)
+    rows = [dict.fromkeys(np.flatnonzero(row).tolist(), 1.0) for row in actions]
+    reader.read([event(1, log.ASK, 1, asked(*rows))])
+    counted = usage(reader.history(530))
+    times = actions.sum(axis=0)
+    order = sorted(range(60), key=lambda i: (-times[i], i))
+    assert counted.indices.tolist() == order[:40]
+    assert counted.left_out == 20
+    stretches = [[k for k in range(530) if k * 200 // 530 == bin_] for bin_ in range(200)]
+    for row, index in zip(counted.shares, counted.indices, strict=True):
+        np.testing.assert_allclose(row, [actions[s, index].mean() for s in stretches])
+    assert counted.ends.tolist() == [s[-1] for s in stretches]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def test_moving_means_are_means_with_students_interval(rng: np.random.Generator) -> None:
+    values = 1e6 + rng.normal(size=700)
+    curve = moving_mean(values)
+    assert curve.window == 35
+    assert curve.places[0] == 34
+    assert curve.places[-1] == 699
+    for k in (0, 57, 199):
+        window = values[curve.places[k] - 34 : curve.places[k] + 1]
+        mean, error = window.mean(), window.std(ddof=1) / np.sqrt(35)
+        np.testing.assert_allclose(curve.mean[k], mean, rtol=1e-12)
+        # Student's quantile for 34 degrees of freedom, from a table.
+        np.testing.assert_allclose(curve.high[k] - mean, 2.03225 * error, rtol=1e-4)
+    assert evenly(np.arange(1000), 7).tolist()[-1] == 999
+
+
+def test_the_believed_loss_is_its_definition() -> None:
+    """By today's posterior, for what was available then."""
+    learner, history = POLICY.start(0), small_history()
+    rng = np.random.default_rng(0)
+    actions = rng.random((40, 4)) * (rng.random((40, 4)) < 0.5)
+    learner.warm_start(actions, actions @ [1.0, 0.2, -0.5, 0.6] + 0.3 * rng.normal(size=40))
+    found = believed_loss(learner, history)
+    assert found is not None
+    assert found.draws == 50
+    assert found.places.tolist() == list(range(7))
+    thetas = learner.thetas_drawn(50)
+    assert thetas is not None
+    for place, loss in zip(found.places, found.loss, strict=True):
+        offer = range(4) if history.offered[place] == 0 else (0, 2, 3)
+        # On the box [0, 1] the best action has the two largest positive effects.
+        best = [sum(sorted((max(t[i], 0) for i in offer), reverse=True)[:2]) for t in thetas[1:]]
+        indices, values = history.action(place)
+        np.testing.assert_allclose(loss, np.mean(best) - thetas[0][indices] @ values)
+
+
+def test_without_a_posterior_the_estimate_speaks_and_without_rewards_nothing_does() -> None:
+    policy = sb.APSEE(action_set=sb.LpBall(4), sparsity=2, sigma=0.5)
+    learner = policy.start(0)
+    for _ in range(8):
+        learner.tell(learner.ask(), 1.0)
+    found = believed_loss(learner, saved_history(learner))
+    assert found is not None
+    assert found.draws == 0
+    assert believed_loss(policy.start(0), saved_history(learner)) is None
+    assert reward_chart(saved_history(policy.start(0))) is None
+    chart = reward_chart(saved_history(learner))
+    assert chart is not None
+    assert "</" not in chart.json

@@ -2,14 +2,14 @@
 The paper in five minutes
 =========================
 
-*Learning to Sparsify Stochastic Linear Bandits* asks: there are d knobs, each try may turn at most H
-of them, and a try x earns theta*·x + noise with theta* unknown. Which few knobs should be turned, and
-how far?
+*Learning to Sparsify Stochastic Linear Bandits* asks: there are d knobs, each try may turn at
+most H of them, and a try x earns theta*·x + noise with theta* unknown. Which few knobs should be
+turned, and how far?
 
-Its algorithm APSEE explores each knob in turn and estimates theta*. Once the gap between the H-th and
-the next knob is larger than what the noise could fake, it locks the best H for good. We run it as
-printed, with a sharper bound that is still valid, without any gap test, and beside the policy that
-this library recommends.
+Its algorithm APSEE explores each knob in turn and estimates theta*. Once the gap between the H-th
+and the next knob is larger than what the noise could fake, it locks the best H for good. We run
+it as printed, with a sharper bound that is still valid, without any gap test, and beside the
+policy that this library recommends.
 """
 
 import matplotlib.pyplot as plt
@@ -38,15 +38,16 @@ policies = {
 runs = sb.simulate(list(policies.values()), world, horizon=STEPS, trials=TRIALS, seed=0)
 
 # %%
-# All policies saw the same theta* and the same noise. Regret is what the best five knobs would have
-# earned, minus what was earned. A straight line in the left picture is a learner that has not begun
-# to use what it knows; in the right one, the slope is the power of T.
+# All policies saw the same theta* and the same noise. Regret is what the best five knobs would
+# have earned, minus what was earned. A straight line in the left picture is a learner that has
+# not begun to use what it knows: where no trial has locked, the first two are the same line. In
+# the right picture the slope is the power of T.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-for name, run in zip(policies, runs, strict=True):
+for (name, run), style in zip(zip(policies, runs, strict=True), ("-", "--", "-", "-"), strict=True):
     mean = run.regret.mean(axis=0)
-    left.plot(run.steps, mean, label=name)
-    right.loglog(run.steps, mean)
+    left.plot(run.steps, mean, style, label=name)
+    right.loglog(run.steps, mean, style)
 left.set(xlabel="step t", ylabel="regret", title=f"mean of {TRIALS} trials")
 right.set(xlabel="step t", title="the same, both axes logarithmic")
 left.legend(frameon=False)
@@ -60,19 +61,23 @@ for sentence in setting.advice:
     print("-", sentence)
 
 # %%
-# The arithmetic behind those sentences: what the gap of the estimate must exceed after T steps, by each
-# bound, against the gaps that theta* really has.
+# The arithmetic behind those sentences: what the gap of the estimate must exceed after T steps,
+# by each bound, against the gaps that theta* really has.
 
 names = [lock.confidence for lock in setting.locks]
 figure, axis = plt.subplots(figsize=(8, 3.2), layout="constrained")
-axis.barh(names, [lock.threshold for lock in setting.locks], color="tab:blue")
+axis.barh(names, [lock.threshold for lock in setting.locks], height=0.45, color="tab:blue")
 axis.axvspan(
-    setting.gap_low, setting.gap_high, color="tab:orange", alpha=0.4, label="gaps of 80% of all theta*"
+    setting.gap_low,
+    setting.gap_high,
+    color="tab:orange",
+    alpha=0.4,
+    label="gaps of 80% of all theta*",
 )
 axis.axvline(setting.gap_median, color="tab:orange", label="the median gap")
 axis.set(xscale="log", xlabel=f"what the gap must exceed within {STEPS:,} steps")
 axis.invert_yaxis()
-axis.legend(frameon=False, loc="upper right")
+axis.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%

@@ -2,9 +2,9 @@
 Films: a slate of at most five genres, with airtime
 ===================================================
 
-A channel has three hours an evening. It shows at most five of 20 genres, each for half an hour to an
-hour, and learns from one critic's score an evening which genres to show. The scores are real: 17,004
-films, from a data set in the public domain (CC0) that ships with the library.
+A channel has three and a quarter hours an evening. It shows at most five of 20 genres, each for
+30 to 45 minutes, and learns from one critic's score an evening which genres to show. The scores
+are real: 17,004 films, from a data set in the public domain (CC0) that ships with the library.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,8 @@ import sparsebandits as sb
 EVENINGS = 1500  # quick: 60
 
 # %%
-# The data: how much better than the average film a genre's films are, and how much single films differ.
+# The data: how much better than the average film a genre's films are, and how much single films
+# differ.
 
 films = sb.film_recommendation()
 genres = list(films.names)
@@ -24,9 +25,10 @@ rng = np.random.default_rng(0)
 noise = films.noise.draw(rng, EVENINGS)
 
 # %%
-# What is allowed: three hours in all; a genre is not shown, or for at least half an hour.
+# What is allowed: 3.25 hours in all; a genre is not shown, or for at least half an hour. Four
+# genres of 45 minutes would leave a quarter of an hour, in which nothing can be shown.
 
-evening = sb.Budget(total=3.0, upper=[1.0] * 20, min_dose=0.5, names=genres)
+evening = sb.Budget(total=3.25, upper=[0.75] * 20, min_dose=0.5, names=genres)
 policy = sb.SparseThompson(action_set=evening, sparsity=5)
 learner = policy.start(seed=0)
 best = sb.sparse_argmax(evening, liking, sparsity=5)
@@ -75,7 +77,7 @@ right.set(xlabel="evening", ylabel="regret", title="what was lost against the be
 plt.show()
 
 # %%
-# The same as a table, the likeliest of the best slate first. Genres that are nearly as good are told
-# apart late, and it hardly matters: what is lost by confusing them is small.
+# The same as a table, the likeliest of the best slate first. Genres that are nearly as good are
+# told apart late, and it hardly matters: what is lost by confusing them is small.
 
 print(summary)

@@ -2,9 +2,9 @@
 A formulation: at most 5 of 50 ingredients, amounts that add up to 1
 ====================================================================
 
-A laboratory mixes shampoos. 50 ingredients are on the shelf, a recipe takes at most five, their shares
-add up to 1, and an ingredient is left out or makes up at least 2% of the mix. Eight recipes are mixed
-in parallel, a day later eight foam heights are read off.
+A laboratory mixes shampoos. 50 ingredients are on the shelf, a recipe takes at most five, their
+shares add up to 1, and an ingredient is left out or makes up at least 2% of the mix. Eight
+recipes are mixed in parallel, a day later eight foam heights are read off.
 """
 
 import matplotlib.pyplot as plt
@@ -15,17 +15,15 @@ import sparsebandits as sb
 PLATES = 25  # quick: 3
 
 # %%
-# The shelf, with two rules of the house: there is always water, at least 40% of the mix and at most
-# 70%, and the two acids are never mixed.
+# The shelf. Some ingredients are harsh: at most 5, 10 or 20% of them. Two rules of the house:
+# there is always water, 40 to 70% of the mix, and the two acids are never mixed.
 
 shelf = ["water", "citric acid", "lactic acid", *(f"ingredient {k}" for k in range(4, 51))]
 least = np.full(50, 0.02)
-most = np.full(50, 0.3)
+most = np.random.default_rng(0).choice([0.05, 0.1, 0.2], size=50)
 least[0], most[0] = 0.4, 0.7
 mix = sb.Budget(total=1.0, upper=most, min_dose=least, spend_all=True, names=shelf)
-rules = sb.Supports(
-    at_most=5, always=["water"], never_together=[("citric acid", "lactic acid")]
-)
+rules = sb.Supports(at_most=5, always=["water"], never_together=[("citric acid", "lactic acid")])
 learner = sb.SparseThompson(action_set=mix, sparsity=rules).start(seed=0)
 
 # %%
@@ -69,8 +67,9 @@ axis.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# The recipe that it would settle on, beside the best. The exact search proves that no recipe is better
-# for these estimates; with a runner-up it also says by how much the next five would be worse.
+# The recipe that it would settle on, beside the best. The exact search proves that no recipe is
+# better for these estimates; with a runner-up it also says by how much the next five would be
+# worse.
 
 settled = sb.sparse_argmax(mix, learner.theta_hat, rules, runner_up=True)
 used = sorted({*settled.support, *best.support})

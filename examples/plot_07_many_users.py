@@ -2,9 +2,9 @@
 Many users: a learner each, or a context instead
 ================================================
 
-A hundred users differ in what they like. Three ways to serve them: one learner for all, one learner
-for each, and one learner that is told who is asking, as a context. Which is best depends on how often
-a user comes and on how well the context describes them.
+A hundred users differ in what they like. Three ways to serve them: one learner for all, one
+learner for each, and one learner that is told who is asking, as a context. Which is best depends
+on how often a user comes and on how well the context describes them.
 """
 
 import matplotlib.pyplot as plt
@@ -13,11 +13,11 @@ import numpy as np
 import sparsebandits as sb
 
 USERS = 100  # quick: 5
-VISITS = 5000  # quick: 60
+VISITS = 3000  # quick: 60
 
 # %%
-# Twelve topics, at most three on a page. What a user likes follows from two numbers that are known of
-# each (age and the hour at which they come, say), and a rest that is not.
+# Twelve topics, at most three on a page. What a user likes follows from two numbers that are
+# known of each (age and the hour at which they come, say), and a rest that is not.
 
 rng = np.random.default_rng(0)
 page = sb.Box(np.zeros(12), np.ones(12))
@@ -32,7 +32,7 @@ by_context = sb.SparseThompson(action_set=page, sparsity=3, context=2)
 
 
 def serve(rest):
-    """Return the regret of the three ways, visit by visit; `rest` is what the context leaves out."""
+    """Return the regret of the three ways, visit by visit; the context leaves out `rest`."""
     likes = common + known @ effect.T + rest * rng.standard_normal((USERS, 12))
     best = np.sort(np.maximum(likes, 0.0), axis=1)[:, -3:].sum(axis=1)
     alone, told = one_for_all.start(seed=0), by_context.start(seed=0)
@@ -69,9 +69,9 @@ axes[0].legend(frameon=False)
 plt.show()
 
 # %%
-# One learner for all goes on losing: it plays what most people like. A learner for each user starts
-# from nothing a hundred times. A context shares what is learned; what it leaves out it never learns,
-# and the more often users come, the better a learner of their own does.
+# One learner for all goes on losing: it plays what most people like. A learner for each user
+# starts from nothing a hundred times. A context shares what is learned; what it leaves out it
+# never learns, and the more often users come, the better a learner of their own does.
 #
 # What each way lost in the last fifth of the visits, per visit:
 

@@ -2,8 +2,8 @@
 Reading a certificate, planning an experiment
 =============================================
 
-How sure is a learner of its few knobs, when can it be sure, and what should be changed so that it will
-be in time? ``plan`` answers before the first step, ``certificate`` while it runs.
+How sure is a learner of its few knobs, when can it be sure, and what should be changed so that it
+will be in time? ``plan`` answers before the first step, ``certificate`` while it runs.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ DRAWS = 100  # quick: 20
 # %%
 # Plan
 # ----
-# Eight knobs, at most two at once, noise 0.3, and theta* anything in the cube. In what share of such
-# worlds would the gap test pass within T steps, by the bound that it uses?
+# Eight knobs, at most two at once, noise 0.3, and theta* anything in the cube. In what share of
+# such worlds would the gap test pass within T steps, by the bound that it uses?
 
 ball = sb.LpBall(dim=8)
 horizons = np.geomspace(200, 200_000, 13).astype(int)
@@ -40,9 +40,9 @@ for sentence in sb.plan(ball, sparsity=2, sigma=0.3, delta=0.05, horizon=2000).a
 # %%
 # A certificate with a proof
 # --------------------------
-# The paper's policy keeps a gap (by how much the second knob is ahead of the third, by the estimate)
-# and a threshold (how much of that the noise could have faked). When the first exceeds the second the
-# support is locked, and wrong with a probability of at most delta.
+# The paper's policy keeps a gap (by how much the second knob is ahead of the third, by the
+# estimate) and a threshold (how much of that the noise could have faked). When the first exceeds
+# the second the support is locked, and wrong with a probability of at most delta.
 
 rng = np.random.default_rng(3)
 theta = np.array([0.9, -0.7, 0.35, 0.3, -0.2, 0.1, 0.05, 0.0])
@@ -84,9 +84,9 @@ print(early.certificate(horizon=50).warning)
 # %%
 # A certificate without one
 # -------------------------
-# ``SparseThompson`` needs neither sigma nor a gap and earns meanwhile. What it says is a posterior: the
-# share of worlds, of those that its model holds possible, whose best two knobs are these. It is not a
-# bound that holds for every theta*.
+# ``SparseThompson`` needs neither sigma nor a gap and earns meanwhile. What it says is a
+# posterior: the share of worlds, of those that its model holds possible, whose best two knobs are
+# these. It is not a bound that holds for every theta*.
 
 learner = sb.SparseThompson(action_set=ball, sparsity=2).start(seed=0)
 asked, probability = [], []

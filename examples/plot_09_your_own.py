@@ -2,10 +2,10 @@
 Your own action set and your own policy, in 40 lines
 ====================================================
 
-A loudspeaker array: 40 drivers, at most six at once, each with an amplitude of at least 0, and a power
-that is the squared amplitude over the driver's efficiency; power is limited. The library has no such
-set, and this page writes it, then a policy, and has both examined by the contracts that the library's
-own parts keep.
+A loudspeaker array: 40 drivers, at most six at once, each with an amplitude of at least 0, and a
+power that is the squared amplitude over the driver's efficiency; power is limited. The library
+has no such set, and this page writes it, then a policy, and has both examined by the contracts
+that the library's own parts keep.
 """
 
 from dataclasses import dataclass
@@ -117,12 +117,13 @@ class Careless(Power):
 
 try:
     sb.testing.check_action_set(Careless([1.0, 0.5, 2.0, 1.5]))
-except sb.testing.ContractError as broken:
-    print(broken)
+except sb.testing.ContractError as error:
+    broken_promise = str(error)
+print(broken_promise)
 
 # %%
-# Everything else follows from those two classes: oracles, learners, late rewards, saving, simulation,
-# and the library's policies on the new set.
+# Everything else follows from those two classes: oracles, learners, late rewards, saving,
+# simulation, and the library's policies on the new set.
 
 rng = np.random.default_rng(0)
 array = Power(rng.uniform(0.5, 2.0, size=40))

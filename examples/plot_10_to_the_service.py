@@ -2,9 +2,9 @@
 From notebook to service
 ========================
 
-A learner is tried in a notebook, then moved to a server that many processes ask and tell. The server
-is killed in the middle, as machines are, and nothing is lost: a request that was answered with 2xx
-survives kill -9 and power loss, and is counted once, however often it is sent.
+A learner is tried in a notebook, then moved to a server that many processes ask and tell. The
+server is killed in the middle, as machines are, and nothing is lost: a request that was answered
+with 2xx survives kill -9 and power loss, and is counted once, however often it is sent.
 """
 
 import os
@@ -21,7 +21,7 @@ import numpy as np
 import sparsebandits as sb
 
 AT_HOME = 150  # quick: 20
-SERVED = 450  # quick: 40
+SERVED = 450  # quick: 15
 
 # %%
 # In the notebook
@@ -50,7 +50,8 @@ for _ in range(AT_HOME):
 # %%
 # To the server
 # -------------
-# ``sparsebandits serve`` keeps everything in one SQLite file and prints a token on its first start.
+# ``sparsebandits serve`` keeps everything in one SQLite file and prints a token on its first
+# start.
 
 folder = Path(tempfile.mkdtemp())
 store = f"sqlite:///{folder / 'learners.db'}"
@@ -78,8 +79,9 @@ remote.import_from(learner)
 print(remote.info())
 
 # %%
-# Ask and tell as before, over HTTP. After a third of the visits the server is killed, without warning
-# and while a decision is open; it is started again on the same port, and the reward comes late.
+# Ask and tell as before, over HTTP. After a third of the visits the server is killed, without
+# warning and while a decision is open; it is started again on the same port, and the reward comes
+# late.
 
 killed = len(earned) + SERVED // 3
 while len(earned) < AT_HOME + SERVED:
@@ -109,7 +111,9 @@ server.stdout.close()
 best = sb.sparse_argmax(page, taste, sparsity=4).value
 window = 15
 figure, axis = plt.subplots(figsize=(9, 3.8), layout="constrained")
-axis.plot(np.arange(window - 1, len(earned)), np.convolve(earned, np.ones(window) / window, "valid"))
+axis.plot(
+    np.arange(window - 1, len(earned)), np.convolve(earned, np.ones(window) / window, "valid")
+)
 axis.axhline(best, color="black", linewidth=1)
 axis.axvline(AT_HOME, color="tab:green", label="moved to the server")
 axis.axvline(killed, color="tab:red", label="kill -9")

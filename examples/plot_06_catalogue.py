@@ -15,7 +15,7 @@ import numpy as np
 import sparsebandits as sb
 
 ITEMS = 100_000
-VISITS = 2000  # quick: 60
+VISITS = 1200  # quick: 60
 
 # %%
 # What is known beforehand is last year's popularity, which says something about what an item earns
@@ -23,12 +23,12 @@ VISITS = 2000  # quick: 60
 
 rng = np.random.default_rng(0)
 worth = 0.1 * rng.standard_gamma(1.0, size=ITEMS)  # of showing an item; the learner has to find out
-popularity = worth + 0.1 * rng.standard_normal(ITEMS)
+popularity = worth + 0.25 * rng.standard_normal(ITEMS)
 front_page = sb.Box(np.zeros(ITEMS), np.ones(ITEMS))
-belief = 0.5 * (popularity - popularity.mean()) + 0.1
+belief = 0.1 + 0.14 * (popularity - popularity.mean())
 policies = {
     "told last year's popularity": sb.SparseThompson(
-        action_set=front_page, sparsity=10, prior_mean=belief, prior_scale=0.07
+        action_set=front_page, sparsity=10, prior_mean=belief, prior_scale=0.1
     ),
     "told nothing": sb.SparseThompson(action_set=front_page, sparsity=10),
 }
@@ -44,7 +44,7 @@ for name, policy in policies.items():
     earned[name], seen = np.zeros(VISITS), []
     start = time.process_time()
     for visit in range(VISITS):
-        if visit % 250 == 0:
+        if visit % 200 == 0:
             sold_out = visitors.integers(ITEMS, size=50)
             in_stock = front_page.restrict(sb.AllBut(sold_out.tolist()))
         decision = learner.ask(action_set=in_stock)

@@ -43,18 +43,20 @@ html_title = "sparsebandits"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_show_search_summary = False  # a page opened as a file may not fetch the others
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_sidebars = {"install": [], "tour": [], "contributing": [], "changelog": []}
 html_theme_options = {
     "logo": {"text": "sparsebandits"},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navigation_with_keys": True,
     "show_nav_level": 2,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    "footer_end": ["theme-version"],
+    "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
@@ -84,10 +86,14 @@ _NAME = re.compile(r"(?:sb\.|sparsebandits\.)?([A-Za-z]\w*)((?:\.\w+)*)(\(.*\))?
 def name_or_code(
     name: str, rawtext: str, text: str, lineno: int, inliner: Inliner, *more: Any, **options: Any
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    """Link what single backticks name, if it is a public name; else show it as code.
+    """Link what single backticks name, if it is a public name or a page; else show it as code.
 
     Docstrings here use them for names, files and the labels of the paper alike.
     """
+    page = re.fullmatch(r"docs/([\w-]+)\.md", text)
+    if page is not None:
+        role = XRefRole(innernodeclass=nodes.inline, warn_dangling=True)
+        return role("std:doc", rawtext, f"{text} </{page[1]}>", lineno, inliner, *more, **options)
     found = _NAME.fullmatch(text)
     if found is not None and found[1] in sb.__all__ and _has(found[1], found[2]):
         target = f"sparsebandits.{found[1]}{found[2]}"

@@ -49,9 +49,9 @@ print(f"found and proven in {1000 * seconds:.0f} ms")
 # %%
 # They are not known
 # ------------------
-# A hundred private funds. One report of each is known, wrong by 0.3% either way; half of such a report
-# is luck, so it is shrunk and serves as a belief that may be wrong by 0.2. After that only the basket
-# as a whole reports, every week, up or down by 0.1%.
+# A hundred private funds. One report of each is known, wrong by 0.3% either way; half of such a
+# report is luck, so it is shrunk and serves as a belief that may be wrong by 0.2. After that only
+# the basket as a whole reports, every week, up or down by 0.1%.
 
 report = expected + 0.3 * rng.standard_normal(100)
 belief = report.mean() + 0.5 * (report - report.mean())

@@ -49,7 +49,8 @@ def problems_of(site: Path, names: list[str]) -> tuple[list[str], int, int]:
     names : list of str
         What the index of the search must know.
     """
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+    made = [path for path in site.rglob("*.html") if "_static" not in path.parts]  # not templates
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in made}
     wrong: list[str] = [] if pages else [f"{site} has no page; build the site first"]
     inside = outside = 0
     for path, page in pages.items():

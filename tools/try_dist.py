@@ -93,6 +93,9 @@ def try_wheel(wheel: Path, python: str) -> None:
         inside = Path(folder) / "bin" / "python"
         subprocess.run([inside, "-m", "pip", "install", "--quiet", wheel], check=True)
         subprocess.run([inside, "-I", "-W", "error", "-c", TRIAL], check=True, cwd=folder)
+        command = subprocess.run([inside.parent / "sparsebandits"], capture_output=True, text=True)
+        if command.returncode != 2 or "sparsebandits[cli]" not in command.stderr:
+            sys.exit(f"without its extra the command says {command.stderr!r}")
 
 
 def main() -> None:

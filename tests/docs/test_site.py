@@ -57,7 +57,8 @@ def test_every_page_is_reached_from_the_first() -> None:
         name = new.pop()
         reached.add(name)
         text = (DOCS / f"{name}.md").read_text() if (DOCS / f"{name}.md").exists() else ""
-        new |= {each for tree in trees.findall(text) for each in tree.split()} - reached
+        entries = [line for tree in trees.findall(text) for line in tree.splitlines() if line]
+        new |= {re.sub(r".*<(.*)>", r"\1", entry) for entry in entries} - reached
     assert {page.stem for page in DOCS.glob("*.md")} <= reached
 
 

@@ -45,9 +45,8 @@ for name, policy in policies.items():
     start = time.process_time()
     for visit in range(VISITS):
         if visit % 200 == 0:
-            sold_out = visitors.integers(ITEMS, size=50)
-            in_stock = front_page.restrict(sb.AllBut(sold_out.tolist()))
-        decision = learner.ask(action_set=in_stock)
+            in_stock = sb.AllBut(visitors.integers(ITEMS, size=50).tolist())
+        decision = learner.ask(available=in_stock)
         value = worth[decision.indices] @ decision.values
         learner.tell(decision, value + 0.5 * visitors.standard_normal())
         earned[name][visit] = value

@@ -3,8 +3,7 @@ A catalogue of 100,000 items
 ============================
 
 A shop shows ten of 100,000 items on its front page. Nothing is kept of items that were never
-looked at: a decision costs as much here as with a thousand items, and the learner fits into an
-e-mail.
+looked at, so that the learner fits into an e-mail.
 """
 
 import time
@@ -58,7 +57,8 @@ for name, policy in policies.items():
 
 # %%
 # Earnings a visit, as a moving mean, against ten random items and against the ten best of 100,000,
-# which nobody could find in so few visits: a thousand visits can look at a few hundred items well.
+# which cannot be found in so few visits by somebody who is told nothing: there is time to look at a
+# few hundred items only.
 
 window = max(VISITS // 40, 1)
 figure, axis = plt.subplots(figsize=(9, 3.8), layout="constrained")

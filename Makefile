@@ -3,7 +3,8 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: install browser lint test test-thorough reproduce reproduce-full benchmark regret serve clean
+.PHONY: install browser lint test test-thorough reproduce reproduce-full benchmark regret serve \
+	docs dist clean
 
 install: .venv/installed
 
@@ -62,5 +63,25 @@ regret: install
 	for set in l2 ellipsoid l1.5 l1 box; do \
 	$(BIN)/sparsebandits compare --scenario $$set $(REGRET) || exit; done
 
+# What only the site and a release need is installed by them alone, into the same environment.
+.venv/requirements-%: requirements-%.txt .venv/installed
+	$(BIN)/pip install --quiet --constraint requirements.txt --requirement $<
+	touch $@
+
+# The site, with every program of the gallery run; then its links are checked, without a network.
+docs: .venv/requirements-docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet \
+	docs docs/_build/html
+	$(BIN)/python tools/check_site.py docs/_build/html
+
+# A wheel and an sdist, checked, and tried in clean environments without extras, one for each Python
+# from 3.11 to 3.13 that is here.
+dist: .venv/requirements-dist
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tools/try_dist.py dist
+
 clean:
+	rm -rf docs/_build docs/gallery docs/generated dist
 	rm -rf .venv report .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

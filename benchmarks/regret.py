@@ -1,4 +1,4 @@
-"""The regret of SparseThompson in the README, beside LinTS that is told sigma.
+"""The regret of SparseThompson in `docs/measured.md`, beside LinTS that is told sigma.
 
     python benchmarks/regret.py [--trials 250] [--seed 0] [--long]
 

@@ -102,7 +102,17 @@ class Described(ABC):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Build what `to_dict` described."""
+        """Build what `to_dict` described.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> data = sb.LpBall(3, p=1.0).to_dict()
+        >>> data
+        {'kind': 'lp-ball', 'dim': 3, 'p': 1.0, 'radius': 1.0}
+        >>> sb.ActionSet.from_dict(data)
+        LpBall(dim=3, p=1, radius=1)
+        """
         builders = {kind: described._from_fields for kind, described in cls.kinds.items()}
         built: Self = build_from(cls.noun, builders, as_fields(cls.noun, data))
         return built

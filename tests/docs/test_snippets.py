@@ -45,7 +45,8 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.name != "service.md"],  # needs a server: tests/service
+    # One needs a server (tests/service), and two are run below.
+    [page for page in PAGES if page.name not in ("service.md", "README.md", "tour.md")],
     ids=lambda page: page.name,
 )
 def test_the_python_of_a_page_runs(
@@ -55,24 +56,33 @@ def test_the_python_of_a_page_runs(
 
 
 def test_the_pages_have_snippets() -> None:
-    assert {page.name for page in PAGES if blocks(page, "python")} >= {"README.md", "sweeps.md"}
+    assert {page.name for page in PAGES if blocks(page, "python")} >= {
+        "README.md",
+        "tour.md",
+        "sweeps.md",
+    }
     assert {name for _, [name, *_] in CALLS} >= {"solve", "plan", "compare", "sweep", "results"}
 
 
-def test_the_numbers_that_the_readme_shows_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = PAGES[NAMES.index("README.md")]
+def test_the_ten_lines_of_the_readme_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = run_page(ROOT / "README.md", tmp_path, monkeypatch)
+    learner = names["learner"]
+    assert isinstance(learner, sb.Learner)
+    best = sb.sparse_argmax(names["airtime"], names["taste"], 5)
+    assert learner.ask().action @ names["taste"] > 0.5 * best.value
+
+
+def test_what_the_tour_shows_is_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ROOT / "docs" / "tour.md"
+    monkeypatch.setattr("builtins.print", lambda *shown: said.extend(shown))
+    said: list[object] = []
     names = run_page(page, tmp_path, monkeypatch)
     assert names["best"].is_exact
     for text in blocks(page, "python"):
         for expression in re.findall(r"^sb\.sparse_argmax.*\.gap", text, flags=re.MULTILINE):
             assert np.isfinite(eval(expression, names))
-    assert not any("best.gap" in text for text in blocks(page, "python"))
-    learner = names["learner"]
-    assert isinstance(learner, sb.Learner)
-    best = sb.sparse_argmax(names["airtime"], names["taste"], 5)
-    assert learner.ask().action @ names["taste"] > 0.5 * best.value
+    [shown] = re.findall(r"named\)  # (\{.*\})", page.read_text(encoding="utf-8"))
+    assert shown == str(said[0])
 
 
 @every_call

@@ -1,4 +1,4 @@
-"""The README's table follows from summary.json by a command."""
+"""The table of docs/rerun.md follows from summary.json by a command."""
 
 import json
 from pathlib import Path

@@ -57,6 +57,19 @@ class ActionSet(Described):
         coordinates are meant, their names will do.
     whole : ActionSet
         The set of which `restrict` made this one; itself if it did not.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> X = sb.Box([0, 0, 0], [1, 1, 2], names=["tv", "radio", "print"])
+    >>> X.value([1.0, -1.0, 3.0], support=["tv", "print"])
+    7.0
+    >>> X.best_response([1.0, -1.0, 3.0])
+    array([1., 0., 2.])
+    >>> X.restrict(["tv", "radio"]).best_response([1.0, -1.0, 3.0])
+    array([1., 0., 0.])
+    >>> X.contains([0.5, 0.0, 3.0])
+    False
     """
 
     noun = "An action set"

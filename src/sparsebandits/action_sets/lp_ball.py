@@ -17,7 +17,7 @@ class LpBall(ActionSet):
     r"""{x : ||x||_p <= radius}; p = 1 is the cross-polytope, p = inf the symmetric cube.
 
     With 1/p + 1/q = 1, Hölder's inequality gives h(S; theta) = radius * ||theta_S||_q, attained at
-    x_i = radius * sign(theta_i) (|theta_i| / ||theta_S||_q)^(q-1): `prop:l2_exact_solution` for
+    x_i = radius * sign(theta_i) (abs(theta_i) / ||theta_S||_q)^(q-1): `prop:l2_exact_solution` for
     every p. It is largest on the H largest abs(theta_i), so sorting is exact.
 
     Parameters

@@ -26,6 +26,16 @@ class Noise(Described):
     sigma : float
         A number for which `ass:noise` holds whatever the action: E exp(lambda eta) <=
         exp(lambda^2 sigma^2 / 2) for all lambda. Infinite where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparsebandits as sb
+    >>> noise = sb.Rademacher(0.5)
+    >>> noise.sigma, noise.standard_deviation
+    (0.5, 0.5)
+    >>> noise.draw(np.random.default_rng(0), 4)
+    array([ 0.5, -0.5, -0.5, -0.5])
     """
 
     noun = "A noise"

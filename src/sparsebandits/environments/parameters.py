@@ -23,6 +23,14 @@ class ThetaSampler(Described):
 
     A new sampler is a frozen dataclass with `_draw`, plus a line in the table of
     `sparsebandits.environments`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparsebandits as sb
+    >>> theta = sb.SparseTheta(nonzeros=2).draw(np.random.default_rng(0), dim=10, sparsity=2)
+    >>> int((theta != 0).sum())
+    2
     """
 
     noun = "A parameter"

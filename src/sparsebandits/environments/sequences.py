@@ -24,6 +24,13 @@ class ActionSetSequence(Described):
     ----------
     base : ActionSet
         The set that stands for all of them where one is needed, such as in bounds.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> weekdays = sb.Alternating([sb.LpBall(3, p=2.0), sb.LpBall(3, p=1.0)])
+    >>> weekdays.at(0), weekdays.at(7)
+    (LpBall(dim=3, p=2, radius=1), LpBall(dim=3, p=1, radius=1))
     """
 
     noun = "A sequence"

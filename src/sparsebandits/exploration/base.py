@@ -38,6 +38,13 @@ class Basis(Described):
         d, the number of actions and of coordinates.
     name : str
         How the basis was made: a name of `BASES`, or the caller's own.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> basis = sb.make_basis("standard", sb.LpBall(4), sparsity=2)
+    >>> basis.dim, basis.lambda_0, basis.trace
+    (4, 1.0, 4.0)
     """
 
     noun = "A basis"
@@ -70,7 +77,7 @@ class Basis(Described):
 
     @abstractmethod
     def _support_sizes(self) -> IntArray:
-        """Return |S_k| for every k, (count,)."""
+        """Return the number of non-zeros of b_k, for every k, (count,)."""
 
     @abstractmethod
     def _predict(self, theta: FloatArray) -> FloatArray:
@@ -135,7 +142,7 @@ class Basis(Described):
 
     @property
     def sparsity(self) -> int:
-        """The largest |S_k|."""
+        """The largest number of non-zeros of an action."""
         return int(self._support_sizes().max())
 
     # ------------------------------------------------------------------ B

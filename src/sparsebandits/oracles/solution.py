@@ -33,6 +33,13 @@ class Solution:
         A valid upper bound on the largest value; equal to `value` when exact.
     method : str
         The method used: "top-h", "greedy", "swap" or "exact".
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> best = sb.sparse_argmax(sb.Box([0, 0, 0], [1, 1, 1]), [0.3, -1.0, 2.0], sparsity=1)
+    >>> best.support, best.value, best.is_exact
+    ((2,), 2.0, True)
     """
 
     __repr__ = brief_repr
@@ -61,6 +68,14 @@ class BatchSolution:
         Infinite where the greedy run made no pick.
     is_exact : (...) bool array
     method : str
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> thetas = [[0.3, -1.0, 2.0], [0.3, -1.0, 0.1]]
+    >>> best = sb.sparse_argmax_batch(sb.Box([0, 0, 0], [1, 1, 1]), thetas, sparsity=1)
+    >>> best.supports.tolist(), best.values.tolist()
+    ([[2], [0]], [2.0, 0.3])
     """
 
     __repr__ = brief_repr

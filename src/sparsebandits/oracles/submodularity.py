@@ -79,7 +79,14 @@ def _least_ratio(values: FloatArray, support: int, free: int) -> float:
 
 
 def approximation_ratio(gamma: float) -> float:
-    """Alpha = 1 - exp(-gamma), the share of the optimum that greedy is sure to reach."""
+    """Alpha = 1 - exp(-gamma), the share of the optimum that greedy is sure to reach.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> round(sb.approximation_ratio(1.0), 3)
+    0.632
+    """
     gamma = as_number("gamma", gamma)
     if not 0 <= gamma <= 1 + _ROUNDING:
         raise InvalidValueError(f"gamma must lie in [0, 1], got {gamma}.")
@@ -94,6 +101,13 @@ def certified_ratio(
     The optimum is the exact oracle's upper bound, which is the optimum itself unless `time_limit`
     stops the proof. 1 where nothing can be earned; 0 where the optimum itself is a loss, as it may
     be where 0 is not in the set, and greedy loses more.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> tilted = sb.Ellipsoid([[2.4, -0.2, -1.9], [-0.2, 0.2, 0.1], [-1.9, 0.1, 1.7]])
+    >>> round(sb.certified_ratio(tilted, [-0.5, -0.8, -0.8], sparsity=2), 3)
+    0.732
     """
     as_sparsity(sparsity, action_set.dim)
     reached = sparse_argmax(action_set, theta, sparsity, "greedy").value

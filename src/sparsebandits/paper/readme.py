@@ -1,4 +1,4 @@
-"""The table of verdicts in a README, written from summary.json between two comments."""
+"""The table of verdicts in `docs/rerun.md`, written from summary.json between two comments."""
 
 import json
 from collections import Counter

@@ -37,6 +37,18 @@ class Certificate:
     warning : str or None
         Plain words when the test cannot pass within the horizon that was asked about, and where
         what is said expires because rewards fade.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> policy = sb.APSEE(action_set=sb.LpBall(3), sparsity=1, sigma=0.1)
+    >>> learner = policy.start(seed=0)
+    >>> for _ in range(600):
+    ...     decision = learner.ask()
+    ...     learner.tell(decision, decision.action @ [0.9, 0.2, -0.1])
+    >>> certificate = learner.certificate()
+    >>> certificate.locked, certificate.support
+    (True, (0,))
     """
 
     __repr__ = brief_repr
@@ -78,6 +90,17 @@ class PosteriorCertificate(Certificate):
         (Gaussian noise, a flat prior of the rule's ridge), not a bound that holds for every theta*.
     draws : int
         How many were drawn.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> learner = sb.SparseThompson(action_set=sb.LpBall(3), sparsity=1).start(seed=0)
+    >>> for _ in range(60):
+    ...     decision = learner.ask()
+    ...     learner.tell(decision, decision.action @ [0.9, 0.2, -0.1])
+    >>> certificate = learner.certificate()
+    >>> certificate.best_support, certificate.probability
+    ((0,), 1.0)
     """
 
     __repr__ = brief_repr

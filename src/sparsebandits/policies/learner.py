@@ -70,6 +70,14 @@ class Decision:
         "explore" or "exploit".
     cycle : int
         c, from 1; where there are no cycles, the number of the decision.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> mix = sb.Box([0, 0], [1, 2], names=["tv", "radio"])
+    >>> decision = sb.SparseThompson(action_set=mix, sparsity=2).start(seed=0).ask()
+    >>> decision.id, decision.action, decision.named
+    (1, array([0., 2.]), {'radio': 2.0})
     """
 
     __repr__ = brief_repr
@@ -117,6 +125,15 @@ class Policy(Described):
         H, or rules for what may be on.
     oracle : str
         How the best H-sparse action for a theta is found; "auto" is exact where that is cheap.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> policy = sb.SparseThompson(action_set=sb.LpBall(20), sparsity=5)
+    >>> policy.start(seed=0)
+    Learner('sparse-thompson', 0 decisions, 0 open)
+    >>> sb.Policy.from_dict(policy.to_dict()).sparsity
+    5
     """
 
     noun: ClassVar[str] = "A policy"
@@ -259,6 +276,19 @@ class Learner:
     is refused changes nothing. Calls from several threads are taken one at a time.
 
     A learner is one lane of its policy's rule.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> learner = sb.SparseThompson(action_set=sb.LpBall(20), sparsity=5).start(seed=0)
+    >>> first, second = learner.ask(), learner.ask()
+    >>> learner.tell(second, 0.4)  # in any order, whenever it is known
+    >>> learner.open_decisions
+    (1,)
+    >>> learner = sb.Learner.from_dict(learner.to_dict())
+    >>> learner.tell(1, -0.1)
+    >>> learner
+    Learner('sparse-thompson', 2 decisions, 0 open)
     """
 
     def __init__(self, policy: Policy, seed: int | None) -> None:

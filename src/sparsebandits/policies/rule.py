@@ -110,6 +110,15 @@ class Rule(ABC):
         number of the exploration where they are numbered, and by 0 where they are not.
     contexts : (lanes, z) array or None
         What is seen before the next choice; set from outside, where the policy asks for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparsebandits as sb
+    >>> policy = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2)
+    >>> rule = policy.rule([np.random.default_rng(seed) for seed in range(3)])
+    >>> rule.choose(policy.action_set).shape  # an action for each of three lanes
+    (3, 4)
     """
 
     commits: bool = False

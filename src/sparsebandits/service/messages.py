@@ -23,6 +23,16 @@ class ServiceError(SparseBanditsError):
         Of HTTP.
     kind : str
         The last word of the problem's type, such as "unknown-learner".
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> with sb.Client("http://127.0.0.1:9", "a token", patience=0.0) as client:
+    ...     try:
+    ...         client.learner("spring-campaign").ask()
+    ...     except sb.ServiceError as error:
+    ...         print(error.status, error.kind)
+    503 unreachable
     """
 
     def __init__(self, status: int, kind: str, detail: str) -> None:

@@ -83,6 +83,15 @@ class Run:
     seconds : float
         Wall time that the simulation took, all trials together: of this machine, and the only
         number here that is another one when the same run is made again.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> X = sb.LpBall(4)
+    >>> world = sb.LinearEnvironment(action_set=X, theta_star=sb.UniformCube())
+    >>> run = sb.simulate(sb.SparseThompson(action_set=X, sparsity=2), world, horizon=50, trials=3)
+    >>> run.regret.shape == (3, run.steps.size), int(run.steps[-1])
+    (True, 50)
     """
 
     __repr__ = brief_repr

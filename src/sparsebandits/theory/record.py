@@ -93,6 +93,15 @@ class Plan:
         Median regret of exploring for all T steps.
     advice : tuple of str
         What follows, in plain sentences.
+
+    Examples
+    --------
+    >>> import sparsebandits as sb
+    >>> setting = sb.plan(sb.LpBall(4), sparsity=2, sigma=0.1, delta=0.05, horizon=20_000)
+    >>> setting.sharpest.confidence
+    'pairwise'
+    >>> print(setting.advice[0][:52])
+    The literal test (confidence='paper') can pass: with
     """
 
     __repr__ = brief_repr

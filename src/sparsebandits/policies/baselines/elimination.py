@@ -56,14 +56,14 @@ class SupportElimination(ExploringPolicy):
     with variance proxy sigma^2 v_i, v_i = sum_k (M^-1)_ik^2 / (rewards of k). So with probability
     at least 1 - delta, for all d coordinates and all phases at once,
 
-        |theta_hat_i - theta*_i| <= e_i = sigma sqrt(2 v_i ln(2 d m (m + 1) / delta)),
+        abs(theta_hat_i - theta*_i) <= e_i = sigma sqrt(2 v_i ln(2 d m (m + 1) / delta)),
 
     because the two tails of d coordinates in phase m get delta / (m (m + 1)) together, and these
     add up to delta. For every action x supported on S, with L the largest norm of an H-sparse
-    action, |theta_hat·x - theta*·x| <= ||x|| ||(theta_hat - theta*)_S|| <= L ||e_S||_2 = r_S, and
-    so, maxima of functions that differ by at most r_S differing by at most r_S,
+    action, abs(theta_hat·x - theta*·x) <= ||x|| ||(theta_hat - theta*)_S|| <= L ||e_S||_2 = r_S,
+    and so, maxima of functions that differ by at most r_S differing by at most r_S,
 
-        |h(S; theta_hat) - h(S; theta*)| <= r_S.
+        abs(h(S; theta_hat) - h(S; theta*)) <= r_S.
 
     A support goes if h(S; theta_hat) + r_S < h(S'; theta_hat) - r_S' for some other S'. While the
     bounds hold, h(S*; theta_hat) + r_S* >= h(S*; theta*) >= h(S'; theta*) >= h(S'; theta_hat) -

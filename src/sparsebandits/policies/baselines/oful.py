@@ -92,7 +92,8 @@ class OFUL(InterceptPolicy):
     which the first action fixes before its reward, det L = ridge^d. Theorem 1 of the paper for the
     rewards from the second on bounds ||sum_{s > 1} f_s eta_s|| in the norm of (V + P)^-1 by
     sigma sqrt(2 ln(2/delta) + ln det(V + P) / det L) with probability 1 - delta/2; the first noise
-    adds at most |eta_1| ||f_1||_{L^-1} = |eta_1| <= sigma sqrt(2 ln(4/delta)), with as much. So
+    adds at most abs(eta_1) ||f_1||_{L^-1} = abs(eta_1) <= sigma sqrt(2 ln(4/delta)), with as much.
+    So
 
         beta = sigma (sqrt(2 ln(2/delta) + ln det(V + P) - d ln ridge) + sqrt(2 ln(4/delta)))
                + sqrt(ridge) S.

@@ -1,6 +1,7 @@
 """One player on one problem: regret and CPU seconds."""
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,31 +15,30 @@ DUST = 1e-6
 """Optimisers leave that much on inputs that are off."""
 
 
-def play(player: Player, problem: Problem, trials: int) -> dict[str, Any]:
-    """Return cumulative and simple regret at the checkpoints, and seconds per suggestion.
+def play(player: Player, problem: Problem, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield the outcome at each checkpoint and at the end: what is cut short has said something.
 
-    CPU seconds of suggestions and of telling their rewards; random starts do not count, nor does
-    naming the best.
+    CPU seconds are those of suggestions and of telling their rewards; random starts do not count,
+    nor does naming the best.
     """
-    loss, simple, seconds = 0.0, [], 0.0
-    regret = []
+    total, seconds = 0.0, 0.0
+    regret: list[float] = []
+    simple: list[float] = []
     for trial in range(trials):
         began = time.process_time()
         is_start = trial < player.starts
         action = legal(problem.starts[trial] if is_start else player.suggest())
-        thought = time.process_time() - began
-        value = problem.value(action)
-        began = time.process_time()
-        player.tell(action, value + float(problem.noise[trial]))
-        if not is_start:
-            seconds += thought + time.process_time() - began
-        loss += problem.optimum - value
-        if trial + 1 in CHECKPOINTS:
-            regret.append(round(loss, 4))
+        player.tell(action, problem.value(action) + float(problem.noise[trial]))
+        seconds += 0.0 if is_start else time.process_time() - began
+        total += problem.optimum - problem.value(action)
+        done = trial + 1
+        if done in CHECKPOINTS:
+            regret.append(round(total, 4))
             simple.append(round(problem.optimum - problem.value(legal(player.best())), 4))
-    suggestions = trials - min(trials, player.starts)
-    each = float(f"{seconds / suggestions:.3g}") if suggestions else None
-    return {"trials": trials, "regret": regret, "simple": simple, "seconds": each}
+        if done in CHECKPOINTS or done == trials:
+            suggestions = max(done - player.starts, 1)
+            each = float(f"{seconds / suggestions:.3g}")
+            yield {"trials": done, "regret": [*regret], "simple": [*simple], "seconds": each}
 
 
 def legal(action: FloatArray) -> FloatArray:

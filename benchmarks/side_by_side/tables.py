@@ -34,7 +34,7 @@ def problem_table(records: Records, reward: str, dim: int) -> str:
         runs = runs_of(records, name, reward, dim)
         if not runs:
             continue
-        seconds = np.mean([run["seconds"] for run in runs.values() if run["seconds"] is not None])
+        seconds = np.mean([run["seconds"] for run in runs.values()])
         cells = [regret_cell(runs, place, len(runs)) for place in range(len(CHECKPOINTS))]
         lines.append((entry.label, number(1e3 * float(seconds)), str(len(runs)), *cells))
     title = f"**{reward}: {REWARDS[reward].about}; d = {dim}**\n\n"

@@ -19,11 +19,12 @@ from side_by_side.match import CHECKPOINTS, play
 from side_by_side.players import PLAYERS, Entry
 from side_by_side.problems import DIMS, REWARDS, TRIALS, Problem
 from side_by_side.results import Key, Results
-from side_by_side.tables import all_tables
+from side_by_side.tables import all_tables, brief_table
 
 from sparsebandits.comparison.marked_part import rewrite_between
 
 BEGIN, END = "<!-- peers -->", "<!-- /peers -->"
+BRIEF_BEGIN, BRIEF_END = "<!-- peers: brief -->", "<!-- /peers: brief -->"
 
 
 class Job(NamedTuple):
@@ -104,6 +105,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help=f"only write it between {BEGIN} and {END}"
     )
+    parser.add_argument(
+        "--brief", type=Path, metavar="FILE", help=f"only write the short one after {BRIEF_BEGIN}"
+    )
     asked = parser.parse_args()
     if asked.trials is not None and not 1 <= asked.trials <= TRIALS:
         parser.error(f"--trials must be between 1 and {TRIALS}, got {asked.trials}")
@@ -117,6 +121,8 @@ def main() -> None:
     results = Results(asked.results)
     if asked.table is not None:
         rewrite_between(asked.table, BEGIN, END, all_tables(results.read()))
+    elif asked.brief is not None:
+        rewrite_between(asked.brief, BRIEF_BEGIN, BRIEF_END, brief_table(results.read()))
     elif asked.tidy:
         results.tidy(PLAYERS)
     else:

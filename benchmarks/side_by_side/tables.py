@@ -13,6 +13,9 @@ from sparsebandits.comparison.intervals import Interval
 from sparsebandits.comparison.text_table import number
 
 OURS = "sparse-thompson"
+BRIEF = 50
+"""After how many trials the brief table looks: as many as were affordable of every peer."""
+
 Records = dict[Key, dict[str, Any]]
 
 
@@ -52,6 +55,39 @@ def regret_cell(runs: dict[int, dict[str, Any]], place: int, seeds: int) -> str:
         for what in ("regret", "simple")
     ]
     return " / ".join(texts) + (f" ({len(there)} seeds)" if len(there) < seeds else "")
+
+
+def brief_table(records: Records) -> str:
+    """Return one table for a README: cumulative regret of each, and ours on the same seeds."""
+    dim, place = DIMS[0], CHECKPOINTS.index(BRIEF)
+    lines = []
+    for name, entry in PLAYERS.items():
+        by_reward = {reward: runs_of(records, name, reward, dim) for reward in REWARDS}
+        seconds = [run["seconds"] for runs in by_reward.values() for run in runs.values()]
+        if seconds:
+            cells = [
+                beside_ours(runs, runs_of(records, OURS, reward, dim), place, name == OURS)
+                for reward, runs in by_reward.items()
+            ]
+            lines.append((entry.label, number(1e3 * float(np.mean(seconds))), *cells))
+    title = (
+        f"Regret after {BRIEF} trials, d = {dim}, at most 5 on, noise 0.5; in brackets ours on the "
+        "same seeds and their number.\n\n"
+    )
+    return title + markdown(("", "CPU ms", *REWARDS), lines)
+
+
+def beside_ours(
+    theirs: dict[int, dict[str, Any]], ours: dict[int, dict[str, Any]], place: int, is_ours: bool
+) -> str:
+    there = [seed for seed, run in theirs.items() if len(run["regret"]) > place]
+    if not there:
+        return ""
+    mean = Interval.of(np.array([theirs[seed]["regret"][place] for seed in there])).text()
+    both = [ours[seed]["regret"][place] for seed in there if seed in ours]
+    if is_ours or not both:
+        return f"{mean} ({len(there)})"
+    return f"{mean} ({number(float(np.mean(both)))}; {len(both)})"
 
 
 def difference_table(records: Records) -> str:

@@ -34,14 +34,14 @@ def test_the_command_goes_on_where_it_was_and_writes_the_table(
         runpy.run_path(str(BENCHMARKS / "peers.py"), run_name="__main__")
         return capsys.readouterr().out
 
-    wanted = ["--reward", "baseline", "--dim", "20", "--seeds", "2", "--trials", "20"]
+    wanted = ["--reward", "baseline", "--dim", "50", "--seeds", "2", "--trials", "20"]
     for player in ("sparse-thompson", "lin-ts", "random"):
         wanted += ["--player", player]
     assert command(*wanted).count("seed") == 6
     before = results.read_text()
     records = [json.loads(line) for line in before.splitlines()]
     results.write_text(before[:-40])  # interrupted while it wrote the last line
-    assert command(*wanted).startswith("1/1  random, baseline, d=20, seed 1:")
+    assert command(*wanted).startswith("1/1  random, baseline, d=50, seed 1:")
     again = json.loads(results.read_text().splitlines()[-1])
     assert {**again, "seconds": 0.0} == {**records[-1], "seconds": 0.0}
     assert command(*wanted) == ""
@@ -61,6 +61,9 @@ def test_the_command_goes_on_where_it_was_and_writes_the_table(
     _, _, _, seeds, cell, *_ = row.split("|")
     assert int(seeds) == 2
     assert cell.split()[0] == f"{mean:.3g}"
+    page.write_text("<!-- peers: brief -->\n<!-- /peers: brief -->\n")
+    command("--brief", str(page))
+    assert page.read_text().count("\n| ") == 5  # headings, a rule and three players
     command("--tidy")
     assert len(results.read_text().splitlines()) == 6
     # They learn something: 20 random actions lose as much each time, and ours less and less.
@@ -89,7 +92,7 @@ def test_what_is_played_is_legal() -> None:
 
 
 def test_levels_are_one_of_each_input() -> None:
-    levels = part("players.ours").LevelLearner(20, seed=0)
+    levels = part("players.ours").three_levels(20, seed=0)
     assert isinstance(levels.policy.action_set, sb.Box)
     for _ in range(30):
         action = levels.suggest()

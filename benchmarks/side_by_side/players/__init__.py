@@ -56,10 +56,16 @@ def code_digest() -> str:
 
 PLAYERS: dict[str, Entry] = {
     "sparse-thompson": Entry(label="**SparseThompson**", module="ours", make="sparse_thompson"),
-    "levels": Entry(
+    "two-levels": Entry(
+        label="**SparseThompson**, blocks of 2 levels",
+        module="ours",
+        make="two_levels",
+        rewards=("peak",),
+    ),
+    "three-levels": Entry(
         label="**SparseThompson**, blocks of 3 levels",
         module="ours",
-        make="LevelLearner",
+        make="three_levels",
         rewards=("peak",),
     ),
     "lin-ts": Entry(label="our LinTS, sigma told", module="ours", make="lin_ts"),

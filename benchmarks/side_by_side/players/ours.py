@@ -6,8 +6,6 @@ import sparsebandits as sb
 from side_by_side.problems import SIGMA, SPARSITY
 from sparsebandits.validation import FloatArray
 
-LEVELS = 3
-
 
 class OurLearner:
     """A policy on the box [0, 1]^d."""
@@ -45,27 +43,34 @@ def lin_ts(dim: int, seed: int) -> OurLearner:
 
 
 class LevelLearner(OurLearner):
-    """Each input is a block of levels, 1/3, 2/3 and 1, of which at most one is on.
+    """Each input is a block of levels, such as 1/3, 2/3 and 1, of which at most one is on.
 
     The reward is linear in which levels are on, whatever the shape of the response; H counts
-    blocks. The price is three unknowns for one.
+    blocks. The price is as many unknowns for each input as it has levels.
     """
 
-    def __init__(self, dim: int, seed: int) -> None:
-        blocks = np.arange(dim * LEVELS).reshape(dim, LEVELS).tolist()
+    def __init__(self, dim: int, seed: int, levels: int) -> None:
+        self.amounts = np.arange(1, levels + 1) / levels
+        blocks = np.arange(dim * levels).reshape(dim, levels).tolist()
         rules = sb.Supports(
             at_most=SPARSITY, blocks=blocks, groups={tuple(block): 1 for block in blocks}
         )
-        super().__init__(sb.SparseThompson(action_set=cube(dim * LEVELS), sparsity=rules), seed)
+        super().__init__(sb.SparseThompson(action_set=cube(dim * levels), sparsity=rules), seed)
 
     def suggest(self) -> FloatArray:
-        return amounts(super().suggest())
+        return self._amounts(super().suggest())
 
     def best(self) -> FloatArray:
-        return amounts(super().best())
+        return self._amounts(super().best())
+
+    def _amounts(self, switches: FloatArray) -> FloatArray:
+        """Return the amount of each input, from which of its levels is on."""
+        return np.asarray(switches.reshape(-1, self.amounts.size) @ self.amounts)
 
 
-def amounts(switches: FloatArray) -> FloatArray:
-    """Return the amount of each input, from which of its levels is on."""
-    levels = np.arange(1, LEVELS + 1) / LEVELS
-    return np.asarray(switches.reshape(-1, LEVELS) @ levels)
+def two_levels(dim: int, seed: int) -> LevelLearner:
+    return LevelLearner(dim, seed, levels=2)
+
+
+def three_levels(dim: int, seed: int) -> LevelLearner:
+    return LevelLearner(dim, seed, levels=3)

@@ -101,3 +101,20 @@ def test_levels_are_one_of_each_input() -> None:
         levels.tell(action, float(action.sum()))
     # More is better here, so it has found out that 1 is the level to choose.
     assert levels.best().max() == 1.0
+
+
+def test_differences_are_taken_seed_by_seed() -> None:
+    def run(regret: list[float], seconds: float) -> dict[str, Any]:
+        return {"regret": regret, "simple": [0.5] * len(regret), "seconds": seconds}
+
+    records = {
+        ("sparse-thompson", "linear", 50, 0): run([10.0, 20.0], 1e-3),
+        ("sparse-thompson", "linear", 50, 1): run([30.0, 40.0], 1e-3),
+        ("sparse-thompson", "linear", 50, 2): run([500.0, 500.0], 1e-3),
+        ("bofire", "linear", 50, 0): run([14.0, 21.0], 2.0),
+        ("bofire", "linear", 50, 1): run([36.0], 4.0),
+    }
+    rows = part("tables").difference_table(records).splitlines()
+    name, time, seeds = "BoFire, default", "3,000", "2"
+    cells = ["-5 ± 13 / 0 ± 0", "-1 / 0", "", ""]
+    assert rows[-1] == f"| linear, d = 50 | {name} | {time} | {seeds} | {' | '.join(cells)} |"

@@ -3,7 +3,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: install browser lint test test-thorough reproduce reproduce-full benchmark regret serve \
+.PHONY: install browser lint test test-thorough reproduce reproduce-full benchmark peers regret serve \
 	docs dist clean
 
 install: .venv/installed
@@ -56,6 +56,19 @@ benchmark: install
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/service.py
 
+# Beside BoFire, BayBE, Optuna, VW and MABWiser, in an environment of their own: hours, for BoFire and
+# BayBE take seconds per suggestion. Interrupt it and run it again: it goes on where it was.
+.venv-peers/installed: benchmarks/peers-requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/pip install --quiet --requirement benchmarks/peers-requirements.txt
+	.venv-peers/bin/pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+peers: .venv-peers/installed
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-peers/bin/python -W ignore benchmarks/peers.py
+	.venv-peers/bin/python benchmarks/peers.py --tidy
+	.venv-peers/bin/python benchmarks/peers.py --table docs/peers.md
+
 # The regret of the recommended policy beside LinTS, 300 trials to T = 20,000: over an hour.
 REGRET := --horizon 20000 --trials 300 --workers $(WORKERS) --policy sparse-thompson \
 	--policy lin-ts:sigma=0.5
@@ -84,4 +97,4 @@ dist: .venv/requirements-dist
 
 clean:
 	rm -rf docs/_build docs/gallery docs/generated dist
-	rm -rf .venv report .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers report .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

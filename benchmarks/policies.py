@@ -14,9 +14,9 @@ import tracemalloc
 from collections.abc import Iterator
 
 import numpy as np
+from ask_tell import ask_tell_seconds, linucb_seconds
 from decisions import Lanes, lane_seconds
 from decisions import needed_algebra as needed_decisions
-from peers import ask_tell_seconds, linucb_seconds
 from ratios import Ratio, once
 
 import sparsebandits as sb

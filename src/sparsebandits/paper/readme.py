@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from sparsebandits.comparison.marked_part import rewrite_between
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.paper.claim import VERDICTS
 from sparsebandits.paper.table import IDS
@@ -62,17 +63,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def write_table(readme: Path, folder: Path) -> None:
     """Rewrite what stands between the two comments of a file, from the summary in `folder`."""
     summary = _read_summary(folder / "summary.json")
-    try:
-        text = readme.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValueError(f"{readme} cannot be read: {error}.") from None
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise InvalidValueError(
-            f"{readme} must have the line {BEGIN} and below it the line {END}, each once; the "
-            "table is written between them."
-        )
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    readme.write_text(f"{before}{BEGIN}\n{verdict_table(summary)}{END}{after}", encoding="utf-8")
+    rewrite_between(readme, BEGIN, END, verdict_table(summary))
 
 
 def _read_summary(path: Path) -> dict[str, Any]:

@@ -1,0 +1,118 @@
+"""Who takes part: one line each. A peer's package is imported when it plays, not before."""
+
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib import import_module, metadata
+from pathlib import Path
+
+import sparsebandits as sb
+from side_by_side.players.base import Player
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A player, where it is made, and how much of it can be afforded."""
+
+    label: str
+    module: str
+    make: str
+    package: str | None = None
+    """What it belongs to; None: this repository."""
+    seeds: int = 20
+    curved_seeds: int = 20
+    """Seeds where the reward is not linear."""
+    trials: int = 200
+    rewards: tuple[str, ...] = ()
+    """The rewards it is for; all if empty."""
+    is_slow: bool = False
+
+    def version(self) -> str | None:
+        """Return what a result must have been made by to count still; None: not installed."""
+        if self.package is None:
+            return f"code {code_digest()}"
+        try:
+            return f"{self.package} {metadata.version(self.package)}"
+        except metadata.PackageNotFoundError:
+            return None
+
+    def player(self, dim: int, seed: int) -> Player:
+        """Make it anew."""
+        made: Player = getattr(import_module(f"side_by_side.players.{self.module}"), self.make)(
+            dim, seed
+        )
+        return made
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of this project's code, which changes when what was measured may."""
+    digest = blake2b(digest_size=6)
+    for folder in (Path(sb.__file__).parent, Path(__file__).parent):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+PLAYERS: dict[str, Entry] = {
+    "sparse-thompson": Entry(label="**SparseThompson**", module="ours", make="sparse_thompson"),
+    "two-levels": Entry(
+        label="**SparseThompson**, blocks of 2 levels",
+        module="ours",
+        make="two_levels",
+        rewards=("peak",),
+    ),
+    "three-levels": Entry(
+        label="**SparseThompson**, blocks of 3 levels",
+        module="ours",
+        make="three_levels",
+        rewards=("peak",),
+    ),
+    "lin-ts": Entry(label="our LinTS, sigma told", module="ours", make="lin_ts"),
+    "bofire-linear": Entry(
+        label="BoFire, `LinearSurrogate`",
+        module="bofire_peers",
+        make="linear_surrogate",
+        package="bofire",
+        seeds=3,
+        curved_seeds=1,
+        trials=50,
+        is_slow=True,
+    ),
+    "bofire": Entry(
+        label="BoFire, default",
+        module="bofire_peers",
+        make="default",
+        package="bofire",
+        seeds=3,
+        curved_seeds=1,
+        trials=50,
+        is_slow=True,
+    ),
+    "baybe": Entry(
+        label="BayBE, default",
+        module="baybe_peer",
+        make="BaybePlayer",
+        package="baybe",
+        seeds=3,
+        curved_seeds=1,
+        trials=50,
+        is_slow=True,
+    ),
+    "optuna": Entry(
+        label="Optuna TPE, 5 slots", module="optuna_peer", make="TpePlayer", package="optuna"
+    ),
+    "vowpal": Entry(
+        label="Vowpal Wabbit, slates",
+        module="vowpal_peer",
+        make="SlatesPlayer",
+        package="vowpalwabbit",
+    ),
+    "mabwiser": Entry(
+        label="MABWiser UCB1, an arm per input",
+        module="mabwiser_peer",
+        make="ArmsPlayer",
+        package="mabwiser",
+    ),
+    "random": Entry(label="random, then ridge", module="random_ridge", make="RandomRidge"),
+}

@@ -61,7 +61,7 @@ def build_app(
     )
     endpoints = [(call.method, call.path, _endpoint(app, call)) for call in CALLS]
     for method, path, endpoint in endpoints:
-        app.add_route(path, endpoint, methods=[method])
+        app.add_route(path, _as_route(endpoint), methods=[method])
     _add_platform(app, metrics)
     shown = None if pages is None else pages(app, settings)
     app.add_exception_handler(HTTPException, _no_such_call)
@@ -75,7 +75,7 @@ class _Described(FastAPI):
         return describe_api(CALLS)
 
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Answer]]
 
 
 class _Direct:
@@ -93,12 +93,21 @@ class _Direct:
             await self._app(scope, receive, send)
             return
         endpoint, scope["path_params"] = found
-        response = await endpoint(Request(scope, receive, send))
-        await response(scope, receive, send)
+        answer = await endpoint(Request(scope, receive, send))
+        headers = _headers(answer)
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+
+def _as_route(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+    async def route(request: Request) -> Response:
+        return _response(await endpoint(request))
+
+    return route
 
 
 def _endpoint(app: FastAPI, call: Call) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
+    async def endpoint(request: Request) -> Answer:
         request.scope["call"] = call.name
         service: Service = app.state.service
         try:
@@ -111,30 +120,39 @@ def _endpoint(app: FastAPI, call: Call) -> Endpoint:
             context = Context(request, caller, body)
             if "key" in request.path_params:
                 caller.need(call.scope, [context.key])
-            return _response(await call.handler(service, context))
+            return await call.handler(service, context)
         except RefusedError as refusal:
-            return _response(refusal.answer)
+            return refusal.answer
         except SparseBanditsError as error:
-            return _response(RefusedError("invalid", str(error)).answer)
+            return RefusedError("invalid", str(error)).answer
         except RecursionError:
-            return _response(RefusedError("invalid", "The JSON is nested too deeply.").answer)
+            return RefusedError("invalid", "The JSON is nested too deeply.").answer
         except ClientDisconnect:
-            return Response(status_code=499)
+            return Answer(499, b"")
         except Exception:
             _LOGGER.exception("a request failed")
-            return _response(RefusedError("internal", "The request failed; see the log.").answer)
+            return RefusedError("internal", "The request failed; see the log.").answer
 
     return endpoint
 
 
-def _response(answer: Answer) -> Response:
-    response = Response(answer.body, answer.status, media_type=answer.content_type)
+def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
+    headers = [
+        (b"content-length", b"%d" % len(answer.body)),
+        (b"content-type", answer.content_type.encode()),
+    ]
     if answer.retry_after is not None:
-        response.headers["retry-after"] = str(answer.retry_after)
+        headers.append((b"retry-after", b"%d" % answer.retry_after))
     if answer.was_stored:
-        response.headers["idempotent-replayed"] = "true"
+        headers.append((b"idempotent-replayed", b"true"))
     if answer.status == 401:
-        response.headers["www-authenticate"] = "Bearer"
+        headers.append((b"www-authenticate", b"Bearer"))
+    return headers
+
+
+def _response(answer: Answer) -> Response:
+    response = Response(answer.body, answer.status)
+    response.raw_headers = _headers(answer)
     return response
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from tests.dashboard.visitors import Visitors
 from tests.service.servers import Farm, Server, nursery
+from tests.stores import postgres, usual_url
 
-__all__ = ["nursery", "server", "visitors"]
+__all__ = ["nursery", "postgres", "server", "usual_url", "visitors"]
 
 
 @pytest.fixture(scope="module")

@@ -153,7 +153,7 @@ def test_forms_do_what_calls_do(visitors: Visitors) -> None:
 
 def test_looking_changes_nothing(visitors: Visitors) -> None:
     """The log and every bit of the learner stay as they are, whatever page is looked at."""
-    calls = played(visitors, "seen", 40)
+    calls = played(visitors, "seen", 20)
 
     def everything() -> tuple[object, object]:
         return playing.exported(calls, "seen"), calls.get("/v1/learners/seen/history").json()
@@ -166,7 +166,7 @@ def test_looking_changes_nothing(visitors: Visitors) -> None:
     first = client.get("/learners/seen")
     known = {"If-None-Match": first.headers["etag"], "X-Live": "1"}
     assert client.get("/learners/seen", headers=known).status_code == 304
-    playing.tell(calls, 41, 0.5, "seen")
+    playing.tell(calls, 21, 0.5, "seen")
     changed = client.get("/learners/seen", headers=known)
     assert changed.status_code == 200
     assert changed.headers["etag"] != first.headers["etag"]

@@ -9,7 +9,13 @@ from scipy import stats
 
 from sparsebandits.dashboard import health
 from sparsebandits.dashboard.health import Finding
-from sparsebandits.dashboard.regression import cusum_test, f_test, normality_test, residuals_of
+from sparsebandits.dashboard.regression import (
+    basis_of,
+    cusum_test,
+    f_test,
+    normality_test,
+    residuals_of,
+)
 from sparsebandits.dashboard.sample import Sample
 from sparsebandits.validation import FloatArray
 
@@ -177,3 +183,12 @@ def test_alarms_are_as_rare_as_they_say(rng: np.random.Generator) -> None:
     assert 16 <= low["f"] <= 68
     assert 16 <= low["normal"] <= 68
     assert low["cusum"] <= 68
+
+
+def test_a_basis_is_orthonormal_where_columns_hardly_differ(rng: np.random.Generator) -> None:
+    first = rng.random((500, 3))
+    nearly = first + 1e-5 * rng.normal(size=(500, 3))
+    basis = basis_of(np.hstack([first, nearly, first[:, :1] * 4.0, np.zeros((500, 1))]))
+    assert basis.shape == (500, 6)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(6), atol=1e-12)
+    np.testing.assert_allclose(basis @ (basis.T @ nearly), nearly, atol=1e-9)

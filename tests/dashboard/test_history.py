@@ -144,7 +144,7 @@ def test_the_believed_loss_is_its_definition() -> None:
     learner, history = POLICY.start(0), small_history()
     rng = np.random.default_rng(0)
     actions = rng.random((40, 4)) * (rng.random((40, 4)) < 0.5)
-    learner.warm_start(actions, actions @ [1.0, 0.2, -0.5, 0.6] + 0.3 * rng.normal(size=40))
+    learner.warm_start(actions, actions @ [0.3, 1.0, -0.5, 0.6] + 0.3 * rng.normal(size=40))
     found = believed_loss(learner, history)
     assert found is not None
     assert found.draws == 50

@@ -5,7 +5,6 @@ import math
 import time
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,9 +98,9 @@ def test_the_order_of_the_list() -> None:
         sorted_list(lines, "shoe", False)
 
 
-def test_states_are_read_from_logs(tmp_path: Path) -> None:
+def test_states_are_read_from_logs(usual_url: str) -> None:
     """A learner that has locked, one whose effects turn round, and one that just learns."""
-    url, rng = f"sqlite:///{tmp_path / 'store.db'}", np.random.default_rng(0)
+    url, rng = usual_url, np.random.default_rng(0)
     box = sb.SparseThompson(action_set=sb.Box([0] * 4, [1] * 4), sparsity=2)
     theta = np.array([0.2, 0.9, -0.1, 0.6])
     apsee = sb.APSEE(action_set=sb.LpBall(4), sparsity=1, sigma=0.01, confidence_scale=0.1)

@@ -9,8 +9,14 @@ from sparsebandits.dashboard.regression import residuals_of
 from sparsebandits.policies import Policy
 from sparsebandits.validation import FloatArray, IntArray
 
-LATEST = 4000
-"""Rewards that are looked at: the last ones."""
+_WORK = 4e8
+"""Rewards times squared columns: with many coordinates only the last rewards are looked at.
+
+As many as can be, since a learner's actions move slowly: within a short time they move with the
+clock, and a fit takes what drifts for an effect of theirs.
+"""
+
+_ALWAYS = 1000
 
 _FEWEST = 40
 _PER_COLUMN = 3
@@ -79,7 +85,9 @@ class Sample:
 
 def sample_of(policy: Policy, history: History) -> Sample:
     """Return the last rewards of a history, with what they were earned by."""
-    places = history.told[-LATEST:]
+    width = 1 if history.contexts is None else 1 + history.contexts.shape[1]
+    columns = width * (1 + history.used().size)
+    places = history.told[-max(_ALWAYS, int(_WORK / columns**2)) :]
     used = np.flatnonzero(history.actions(places, history.used()).any(axis=0))
     coordinates = history.used()[used]
     return Sample(

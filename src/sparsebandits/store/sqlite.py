@@ -64,6 +64,7 @@ class SqliteConnection(Connection):
 
     def __init__(self, path: Path, synchronous: str = "FULL", *, read_only: bool = False) -> None:
         self.path = path
+        self._flusher = ThreadPoolExecutor(1, thread_name_prefix="flush")
         if read_only:
             self._open_to_read()
             return
@@ -77,7 +78,6 @@ class SqliteConnection(Connection):
             self._connection.execute(f"PRAGMA synchronous = {synchronous}")
             self._seen = self._data_version()
             self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * _PAUSE)}")
-        self._flusher = ThreadPoolExecutor(1, thread_name_prefix="flush")
 
     def _open_to_read(self) -> None:
         # Readers of a file in WAL mode neither wait for who writes nor are waited for.

@@ -123,5 +123,5 @@ plt.show()
 
 # %%
 # The same address in a browser is the dashboard, which shows this learner while it learns
-# (:doc:`/dashboard`); without a server, ``sparsebandits dashboard FILE`` shows a saved one. The calls,
-# the tokens and how to deploy it are in :doc:`/service`.
+# (:doc:`/dashboard`); without a server, ``sparsebandits dashboard FILE`` shows a saved one. The
+# calls, the tokens and how to deploy it are in :doc:`/service`.

@@ -1,6 +1,6 @@
 """
-From notebook to service
-========================
+From notebook to service to dashboard
+=====================================
 
 A learner is tried in a notebook, then moved to a server that many processes ask and tell. The
 server is killed in the middle, as machines are, and nothing is lost: a request that was answered
@@ -103,8 +103,8 @@ back = remote.export()
 print(back)
 print(back.summary())
 client.close()
-server.terminate()
-server.wait()
+server.terminate()  # it finishes what it has accepted, then ends
+ended = server.wait()
 server.stdout.close()
 
 # %%
@@ -122,4 +122,6 @@ axis.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# The calls, the tokens and how to deploy it are in :doc:`/service`.
+# The same address in a browser is the dashboard, which shows this learner while it learns
+# (:doc:`/dashboard`); without a server, ``sparsebandits dashboard FILE`` shows a saved one. The
+# calls, the tokens and how to deploy it are in :doc:`/service`.

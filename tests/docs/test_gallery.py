@@ -86,6 +86,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "to_the_service": lambda names: (
         len(names["earned"]) == names["AT_HOME"] + names["SERVED"]
         and names["back"].open_decisions == ()
+        and names["ended"] == 0
     ),
 }
 """What each program claims, as far as its quick form can show it."""

@@ -104,3 +104,18 @@ def test_unavailable_coordinates_are_not_used() -> None:
     X = sb.Budget(1.0, [0.5, 0.5, 0.5, 0.5]).restrict([1, 3])
     assert sb.sparse_argmax(X, [9.0, 1.0, 8.0, 2.0], 2).support == (1, 3)
     assert sb.sparse_argmax(X, [9.0, -1.0, 8.0, -2.0], 2).support == ()
+
+
+@pytest.mark.parametrize("count", [9, 20, 50])
+@pytest.mark.parametrize("spend_all", [True, False])
+def test_least_doses_may_be_all_of_the_budget_but_for_rounding(count: int, spend_all: bool) -> None:
+    """Added up, 9 ninths, 20 twentieths and 50 fiftieths are a little more than 1."""
+    dose = 1.0 / count
+    assert sum([dose] * count) > 1.0
+    X = sb.Budget(1.0, [0.4] * count, min_dose=dose, spend_all=spend_all)
+    theta = np.arange(1.0, count + 1.0)
+    all_on = sb.sparse_argmax(X, theta, sb.Supports(at_most=count, at_least=count))
+    assert all_on.is_exact
+    np.testing.assert_allclose(all_on.action, dose, rtol=1e-12)
+    best = sb.sparse_argmax(X, theta, count)
+    assert best.value == pytest.approx(theta[-3:] @ [0.2, 0.4, 0.4])

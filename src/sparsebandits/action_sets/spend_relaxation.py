@@ -103,7 +103,10 @@ class Relaxation:
         self._places = rules.at_most - len(self._opened if rules.blocks else inside)
         self.bound, self.price = inf, 0.0
         least = sum(m for _, _, m in self._ends)
-        self.cheap = self.dear = Line(least, sum(w * m for w, _, m in self._ends), [])
+        # Least doses that are all of the budget may add up to a little more by rounding; then the
+        # line of a choice that spends too much must still be another one.
+        earn = sum(w * m for w, _, m in self._ends)
+        self.cheap = self.dear = Line(min(least, 1.0), earn, [])
         self._known: tuple[Line, ...] = (self.cheap,)
         if near is not None:
             self._begin_near(near)

@@ -82,13 +82,12 @@ def run(asked: argparse.Namespace, results: Results) -> None:
             # What is quick is written once, when it is done.
             if job.entry.is_slow or outcome["trials"] == job.trials:
                 results.add({**names, "version": job.version, **outcome})
-        reached = zip(CHECKPOINTS, outcome["regret"], outcome["simple"], strict=False)
-        cells = "  ".join(f"{n}: {total:.0f} / {best:.2f}" for n, total, best in reached)
-        print(
-            f"{place}/{len(todo)}  {job.name}, {reward}, d={dim}, seed {seed}:  {cells}  "
-            f"{1e3 * outcome['seconds']:.3g} ms",
-            flush=True,
+        reached = zip(
+            CHECKPOINTS, outcome["regret"], outcome["simple"], outcome["seconds"], strict=False
         )
+        cells = [f"{n}: {r:.0f} / {s:.2f}, {1e3 * t:.3g} ms" for n, r, s, t in reached]
+        head = f"{place}/{len(todo)}  {job.name}, {reward}, d={dim}, seed {seed}:"
+        print(head, "; ".join(cells), flush=True)
 
 
 def parsed() -> argparse.Namespace:

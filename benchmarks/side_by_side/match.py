@@ -18,27 +18,28 @@ DUST = 1e-6
 def play(player: Player, problem: Problem, trials: int) -> Iterator[dict[str, Any]]:
     """Yield the outcome at each checkpoint and at the end: what is cut short has said something.
 
-    CPU seconds are those of suggestions and of telling their rewards; random starts do not count,
-    nor does naming the best.
+    Lists have an entry for each checkpoint. CPU seconds are those of a suggestion and of telling
+    its reward, the mean up to there; random starts do not count, nor does naming the best.
     """
-    total, seconds = 0.0, 0.0
+    total, spent = 0.0, 0.0
     regret: list[float] = []
     simple: list[float] = []
+    seconds: list[float] = []
     for trial in range(trials):
         began = time.process_time()
         is_start = trial < player.starts
         action = legal(problem.starts[trial] if is_start else player.suggest())
         player.tell(action, problem.value(action) + float(problem.noise[trial]))
-        seconds += 0.0 if is_start else time.process_time() - began
+        spent += 0.0 if is_start else time.process_time() - began
         total += problem.optimum - problem.value(action)
         done = trial + 1
         if done in CHECKPOINTS:
             regret.append(round(total, 4))
             simple.append(round(problem.optimum - problem.value(legal(player.best())), 4))
+            seconds.append(float(f"{spent / (done - player.starts):.3g}"))
         if done in CHECKPOINTS or done == trials:
-            suggestions = max(done - player.starts, 1)
-            each = float(f"{seconds / suggestions:.3g}")
-            yield {"trials": done, "regret": [*regret], "simple": [*simple], "seconds": each}
+            outcome = {"regret": [*regret], "simple": [*simple], "seconds": [*seconds]}
+            yield {"trials": done, **outcome}
 
 
 def legal(action: FloatArray) -> FloatArray:

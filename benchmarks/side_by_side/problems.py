@@ -7,6 +7,9 @@ import numpy as np
 
 from sparsebandits.validation import FloatArray
 
+EDITION = 1
+"""To be raised when what is played changes: results of another edition do not count."""
+
 SPARSITY = 5
 SIGMA = 0.5
 TRIALS = 200

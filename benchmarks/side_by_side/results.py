@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from side_by_side.problems import EDITION
+
 Key = tuple[str, str, int, int]
 """Player, reward, d and seed."""
 
@@ -27,7 +29,8 @@ class Results:
                 record = json.loads(line)
             except ValueError:
                 continue
-            found[record["player"], record["reward"], record["dim"], record["seed"]] = record
+            if record["edition"] == EDITION:
+                found[record["player"], record["reward"], record["dim"], record["seed"]] = record
         return found
 
     def add(self, record: dict[str, Any]) -> None:
@@ -36,7 +39,11 @@ class Results:
         with self.path.open("a+b") as file:
             # What an interrupted run left of its last line must not spoil this one.
             is_torn = file.tell() > 0 and _last_byte(self.path) != b"\n"
-            file.write((b"\n" if is_torn else b"") + json.dumps(record).encode() + b"\n")
+            file.write(
+                (b"\n" if is_torn else b"")
+                + json.dumps({**record, "edition": EDITION}).encode()
+                + b"\n"
+            )
             file.flush()
             os.fsync(file.fileno())
 

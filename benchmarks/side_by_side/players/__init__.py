@@ -48,7 +48,7 @@ class Entry:
 def code_digest() -> str:
     """Return a digest of this project's code, which changes when what was measured may."""
     digest = blake2b(digest_size=6)
-    for folder in (Path(sb.__file__).parent, Path(__file__).parent):
+    for folder in (Path(sb.__file__).parent, Path(__file__).parents[1]):
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()

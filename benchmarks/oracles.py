@@ -149,6 +149,10 @@ def budgets(
         yield sb.Budget(total, upper, min_dose, spend_all), theta, rules
 
 
+def budget_rules(*, doses: bool, spend_all: bool) -> str:
+    return f"{'min_dose ' * doses}{'spend_all' * spend_all}".strip() or "plain"
+
+
 def budgets_against_mixed_integer(
     rng: np.random.Generator, kind: str, *, doses: bool, spend_all: bool
 ) -> Ratio:
@@ -167,7 +171,7 @@ def budgets_against_mixed_integer(
     together = in_turns(
         lambda: [sb.sparse_argmax_batch(*job, "exact") for job in rows], lambda: None
     )[0]
-    used = f"{'min_dose ' if doses else ''}{'spend_all ' if spend_all else ''}".strip() or "plain"
+    used = budget_rules(doses=doses, spend_all=spend_all)
     what = f"mixed-integer program / exact on a budget, {kind}, {used}, d=50, H=5..10"
     note = f"[one by one, all proven; twenty theta at once {20 * theirs / together:.0f}x]"
     return Ratio(what, ours / len(jobs), theirs / len(jobs), 20, True, note)
@@ -228,30 +232,44 @@ def exact_against_scip(
     return Ratio(what, ours, theirs, bound, True, note)
 
 
+def measures(scip_limit: float) -> dict[str, Callable[[np.random.Generator], Ratio]]:
+    """Return every row of the table by its name."""
+    rows: dict[str, Callable[[np.random.Generator], Ratio]] = {
+        "top-h": top_h,
+        "greedy naive": greedy_against_naive,
+        "greedy omp": greedy_against_omp,
+        "greedy batch": batched_greedy,
+        "polytope 20": partial(linear_programs, dim=20, sparsity=5, bound=5.8),
+        "polytope 200": partial(linear_programs, dim=200, sparsity=20, bound=2),
+        "enumeration": exact_against_enumeration,
+        "scip 60": partial(exact_against_scip, dim=60, condition=5.0, bound=10, limit=scip_limit),
+        "scip 40": partial(exact_against_scip, dim=40, condition=50.0, bound=10, limit=scip_limit),
+    }
+    for kind, doses, spend_all in itertools.product(
+        ("random", "near ties", "groups"), (False, True), (False, True)
+    ):
+        rows[f"budget {kind}, {budget_rules(doses=doses, spend_all=spend_all)}"] = partial(
+            budgets_against_mixed_integer, kind=kind, doses=doses, spend_all=spend_all
+        )
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scip-limit", type=float, default=40.0, help="seconds for SCIP")
+    parser.add_argument("--only", default="", help="rows whose name contains this, e.g. 'budget'")
     options = parser.parse_args()
-    rng = np.random.default_rng(options.seed)
-    for measure in (
-        lambda: top_h(rng),
-        lambda: greedy_against_naive(rng),
-        lambda: greedy_against_omp(rng),
-        lambda: batched_greedy(rng),
-        lambda: linear_programs(rng, 20, 5, 5.8),
-        lambda: linear_programs(rng, 200, 20, 2),
-        *(
-            partial(budgets_against_mixed_integer, rng, kind, doses=doses, spend_all=spend_all)
-            for kind in ("random", "near ties", "groups")
-            for doses in (False, True)
-            for spend_all in (False, True)
-        ),
-        lambda: exact_against_enumeration(rng),
-        lambda: exact_against_scip(rng, 60, 5.0, 10, options.scip_limit),
-        lambda: exact_against_scip(rng, 40, 50.0, 10, options.scip_limit),
-    ):
-        print(measure(), flush=True)
+    rows = measures(options.scip_limit)
+    # A stream for each row: its instances are the same whichever others are measured.
+    streams = np.random.default_rng(options.seed).spawn(len(rows))
+    chosen = {
+        name: stream for name, stream in zip(rows, streams, strict=True) if options.only in name
+    }
+    if not chosen:
+        parser.error(f"no row is called {options.only!r}; there are: {'; '.join(rows)}")
+    for name, stream in chosen.items():
+        print(rows[name](stream), flush=True)
 
 
 if __name__ == "__main__":

@@ -41,8 +41,10 @@ def describe(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def brief_repr(record: Any) -> str:
+def brief_repr(record: Any, **instead: object) -> str:
     """Return a repr of a dataclass in which no field is long: ``__repr__ = brief_repr`` in it.
+
+    `instead` is shown for the values of the fields of these names.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def brief_repr(record: Any) -> str:
     Curve(label='regret', points=array of shape (100, 200))
     """
     shown = (field for field in dataclasses.fields(record) if field.repr)
-    values = ((field.name, getattr(record, field.name)) for field in shown)
+    values = ((field.name, instead.get(field.name, getattr(record, field.name))) for field in shown)
     return f"{type(record).__name__}({', '.join(f'{name}={_brief(one)}' for name, one in values)})"
 
 

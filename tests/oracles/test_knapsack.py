@@ -1,13 +1,13 @@
 """The search over budgets, against every support, and where it has to give up."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 import sparsebandits as sb
 from sparsebandits.action_sets import knapsack
-from sparsebandits.validation import FloatArray
+from sparsebandits.validation import FloatArray, IntArray
 
 KINDS = ("random", "ties", "nearly all alike", "subset sum", "scales")
 
@@ -50,6 +50,42 @@ def test_against_every_support(kind: str) -> None:
                 others = [i for i, support in enumerate(supports) if not used <= set(support)]
                 gap = found.values[row] - values[others, row].max()
                 assert found.gaps[row] == pytest.approx(gap, abs=1e-10 * found.values[row])
+
+
+def best_of_all(X: sb.Budget, theta: FloatArray, supports: IntArray) -> float:
+    """Fill every support, a row padded with dim, in the order of theta; return the best value."""
+    doses = np.zeros(X.dim) if X.min_dose is None else X.min_dose
+    ends = np.column_stack([theta, X.upper, doses])
+    order = np.argsort(np.append(-theta, np.inf)[supports], axis=1)
+    filled = np.vstack([ends, np.zeros(3)])[np.take_along_axis(supports, order, axis=1)]
+    worth, upper, spent = np.moveaxis(filled, 2, 0).copy()
+    left = X.total - spent.sum(axis=1)
+    possible = left >= 0
+    for column in range(supports.shape[1]):
+        more = np.minimum(upper[:, column] - spent[:, column], np.maximum(left, 0.0))
+        spent[:, column] += more
+        left = left - more
+    if X.spend_all:
+        possible &= left < 1e-12
+    return float((worth * spent).sum(axis=1)[possible].max())
+
+
+def test_where_very_many_supports_are_nearly_best() -> None:
+    """Hundreds of nodes each: a bound that is a little too low misses the best."""
+    dim, sparsity = 20, 5
+    sizes = [list(combinations(range(dim), size)) for size in range(1, sparsity + 1)]
+    supports = np.array([(*s, *[dim] * (sparsity - len(s))) for some in sizes for s in some])
+    for seed in range(5, 13):
+        rng = np.random.default_rng([seed, dim])
+        upper = rng.uniform(0.2, 1.0, dim)
+        theta = 0.3 + 0.2 * np.minimum(1 / upper, 5.0) + 1e-3 * rng.standard_normal(dim)
+        doses = upper * rng.uniform(0.2, 0.6, dim)
+        total = rng.uniform(0.3, 0.9) * np.sort(upper)[-sparsity:].sum()
+        for min_dose, spend_all in product((None, doses), (False, True)):
+            X = sb.Budget(total, upper, min_dose, spend_all)
+            found = sb.sparse_argmax(X, theta, sparsity, "exact")
+            assert found.is_exact
+            assert found.value == pytest.approx(best_of_all(X, theta, supports), rel=1e-11)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -122,6 +122,20 @@ def test_a_certificate_does_not_change_the_learner() -> None:
         assert learner.to_dict() == calm.to_dict()
 
 
+def test_supports_are_shown_by_name_where_the_set_has_names() -> None:
+    names = ["tv", "radio", "print", "search"]
+    for named, shown in ((names, "('tv', 'print')"), (None, "(0, 2)")):
+        X = sb.LpBall(DIM, names=named)
+        sure, guessing = apsee(X).start(), sb.SparseThompson(action_set=X, sparsity=2).start(seed=0)
+        for learner in (sure, guessing):
+            play(learner, 200, sigma=SIGMA, seed=5)
+        locked, believed = sure.certificate(), guessing.certificate()
+        assert locked.support == (0, 2)  # which code goes on reading by index
+        assert f"locked=True, support={shown}" in repr(locked)
+        assert f"best_support={shown}" in repr(believed)
+        assert "support=None" in repr(apsee(X).start().certificate())
+
+
 def test_estimated_sigma_starts_unbounded_and_comes_down() -> None:
     policy = apsee(sigma="estimate", delta=0.1)
     learner = policy.start()

@@ -9,6 +9,7 @@ import sparsebandits as sb
 from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
 from sparsebandits.policies.candidates import Candidates, reach_of
 from sparsebandits.policies.floored_rule import FlooredThompsonRule
+from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.recipe import YOUNG
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
@@ -262,14 +263,17 @@ def test_the_guarantee_keeps_every_variance_below_its_floor(
         assert isinstance(rule, FlooredThompsonRule) == guarantee
         theta = np.array([1.0, 0.9, -0.1, -0.2, 0.0, -0.3])
         rng = np.random.default_rng(5)
-        excess = 0.0
+        excess, forced = 0.0, np.zeros(4)
         for step in range(1, 3001):
             actions = rule.choose(action_set)
+            forced += rule.pulls != EXPLOIT
             rewards = actions @ theta + 0.1 * rng.standard_normal(4)
             rule.learn(actions, rewards, rule.pulls)
             if step > 500 and step % 50 == 0:
                 floor = FlooredThompsonRule.rate * step**power
                 excess = max(excess, float(rule.known.variances().max()) * floor)
+        assert (forced <= (action_set.dim + 1) * (4 * floor + 1)).all()  # the lemma of the floor
+        assert forced.any() == guarantee
         return excess
 
     # One coordinate may be just below the floor while another is served: DIM steps of slack.

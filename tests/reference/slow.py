@@ -167,14 +167,11 @@ def slow_allows(rules: sb.Supports, support: Iterable[int]) -> bool:
 
 
 def allowed_values(
-    action_set: sb.ActionSet, theta: FloatArray, rules: sb.Supports
+    action_set: sb.ActionSet, theta: FloatArray, rules: sb.Supports | None = None
 ) -> dict[frozenset[int], float]:
-    """The best value with exactly this on, for every support that the rules allow."""
-    usable = np.flatnonzero(action_set.available).tolist()
-    supports = itertools.chain.from_iterable(
-        itertools.combinations(usable, size) for size in range(len(usable) + 1)
-    )
-    allowed = [support for support in supports if slow_allows(rules, support)]
+    """The best value with exactly this on, for every support, or for those that rules allow."""
+    supports = all_supports(action_set, action_set.dim)
+    allowed = [support for support in supports if rules is None or slow_allows(rules, support)]
     if isinstance(action_set, sb.FiniteSet):
         return {
             frozenset(support): max(

@@ -247,8 +247,8 @@ class Relaxation:
 
     # ------------------------------------------------------------------ what follows
 
-    def other_choices(self) -> tuple[dict[int, float], dict[int, float]]:
-        """Return what it costs at least to have the open ones on that are not chosen, and off.
+    def other_choices(self) -> tuple[list[int], dict[int, float]]:
+        """Return what is chosen, and what the other choice costs at least for each open one.
 
         That much `bound` falls, at its own price, if the other choice is forced.
         """
@@ -260,26 +260,43 @@ class Relaxation:
         count = bisect_left(self._falling, -price)
         chosen = self._select(scores[:count])
         selected = set(chosen)
-        if self.problem.rules.blocks is None:
-            gains, losses = self._exchanges(scores, chosen, selected)
-        else:
+        if self.problem.rules.blocks is not None:
             gains, losses = self._block_exchanges(scores, chosen, selected, count)
-        on = {i: gains[place] for place, i in enumerate(self.free) if place not in selected}
-        return on, {self.free[place]: losses[place] for place in chosen}
+        elif self._room:
+            gains, losses = self._group_exchanges(scores, chosen, selected)
+        else:
+            gains, losses = self._exchanges(scores, chosen, selected)
+        for place in chosen:
+            gains[place] = losses[place]
+        return [self.free[place] for place in chosen], dict(zip(self.free, gains, strict=True))
+
+    def _least(self, scores: list[float], chosen: list[int]) -> float:
+        """Return the score of what has to go for one that comes in: of the last, if all is full."""
+        return scores[chosen[-1]] if chosen and len(chosen) >= self._places else 0.0
 
     def _exchanges(
         self, scores: list[float], chosen: list[int], selected: set[int]
     ) -> tuple[list[float], list[float]]:
         """Return what it costs at least to have a place on that is not chosen, and one off that is.
 
+        One that comes in takes the place of the least where all are taken. One that goes is
+        replaced by the best that is left.
+        """
+        least = self._least(scores, chosen)
+        left = [s for place, s in enumerate(scores) if place not in selected]
+        following = max(0.0, max(left, default=0.0))
+        return [least - s for s in scores], [s - following for s in scores]
+
+    def _group_exchanges(
+        self, scores: list[float], chosen: list[int], selected: set[int]
+    ) -> tuple[list[float], list[float]]:
+        """Return the same under groups.
+
         One that comes in takes the least of its group's place where that is full, else the least of
         all where all are taken. One that goes is replaced by the best that then fits.
         """
-        least = scores[chosen[-1]] if chosen and len(chosen) >= self._places else 0.0
+        least = self._least(scores, chosen)
         others = [place for place in range(len(scores)) if place not in selected]
-        if not self._room:
-            following = max([0.0, *(scores[place] for place in others)])
-            return [least - s for s in scores], [s - following for s in scores]
         nested_of, left, worst = self.problem.rules.nested_of, self._room.copy(), {-1: least}
         group_of = [nested_of.get(i, -1) for i in self.free]
         for place in chosen:  # the best first

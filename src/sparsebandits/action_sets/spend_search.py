@@ -108,24 +108,24 @@ class SpendSearch:
             self._offer(node, line)
         if bound <= self._floor():
             return
-        on, off = relaxed.other_choices()
+        chosen, costs = relaxed.other_choices()
         gap = inf  # what costs more is decided
         if self.value > -inf:
             gap = relaxed.bound - (self.value - ROUNDING * abs(self.value))
-        inside = node.inside + [i for i, cost in off.items() if cost > gap]
-        free = [i for i in node.free if on.get(i, 0.0) <= gap and off.get(i, 0.0) <= gap]
+        inside = node.inside + [i for i in chosen if costs[i] > gap]
+        free = [i for i, cost in costs.items() if cost <= gap]
         left = self.problem.rules.still_open(inside, free)
         if left is None:
             return
         if self._is_last(inside, left):
             self._fill(inside + left)
             return
-        branch = self._undecided(left, relaxed)
+        branch = max(left, key=self.problem.caps.__getitem__)  # on it most depends
         rest = [i for i in left if i != branch]
-        near = relaxed.meeting
-        self._push(min(bound, relaxed.bound - off.get(branch, 0.0)), inside, rest, near)
-        inside = [*inside, branch]
-        self._push(min(bound, relaxed.bound - on.get(branch, 0.0)), inside, rest, near)
+        near, other = relaxed.meeting, min(bound, relaxed.bound - costs[branch])
+        without, within = (other, bound) if branch in chosen else (bound, other)
+        self._push(without, inside, rest, near)
+        self._push(within, [*inside, branch], rest, near)
 
     def _is_last(self, inside: list[int], free: list[int]) -> bool:
         """Whether no choice is left, or all that is open may as well be on."""
@@ -133,12 +133,6 @@ class SpendSearch:
             return True
         doses = self.problem.doses
         return not any(doses[i] for i in free) and self.problem.rules.allow(inside + free)
-
-    def _undecided(self, free: list[int], relaxed: Relaxation) -> int:
-        """Return the open coordinate to branch on: a large one in which the choices differ."""
-        differs = set(relaxed.dear.chosen) ^ set(relaxed.cheap.chosen)
-        caps = self.problem.caps
-        return max(free, key=lambda i: caps[i] * (1.0 + 0.3 * (i in differs)))
 
     # ------------------------------------------------------------------ answers
 

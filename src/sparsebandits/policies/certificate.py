@@ -1,7 +1,7 @@
 """How sure a learner is of its support, and whether that can change in time."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparsebandits.validation import FloatArray, brief_repr
 
@@ -37,6 +37,8 @@ class Certificate:
     warning : str or None
         Plain words when the test cannot pass within the horizon that was asked about, and where
         what is said expires because rewards fade.
+    names : tuple of str or None
+        Those of the coordinates, where the set has them: supports are then shown by name.
 
     Examples
     --------
@@ -51,8 +53,6 @@ class Certificate:
     (True, (0,))
     """
 
-    __repr__ = brief_repr
-
     locked: bool
     support: tuple[int, ...] | None
     gap: float = math.nan
@@ -65,6 +65,15 @@ class Certificate:
     confidence: str = "none"
     confidence_scale: float = 1.0
     warning: str | None = None
+    names: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return brief_repr(self, support=self._shown(self.support))
+
+    def _shown(self, support: tuple[int, ...] | None) -> tuple[int | str, ...] | None:
+        if support is None or self.names is None:
+            return support
+        return tuple(self.names[i] for i in support)
 
 
 @dataclass(frozen=True)
@@ -94,19 +103,22 @@ class PosteriorCertificate(Certificate):
     Examples
     --------
     >>> import sparsebandits as sb
-    >>> learner = sb.SparseThompson(action_set=sb.LpBall(3), sparsity=1).start(seed=0)
-    >>> for _ in range(60):
-    ...     decision = learner.ask()
-    ...     learner.tell(decision, decision.action @ [0.9, 0.2, -0.1])
-    >>> certificate = learner.certificate()
-    >>> certificate.best_support, certificate.probability
-    ((0,), 1.0)
+    >>> mix = sb.Box([0, 0, 0], [1, 1, 1], names=["tv", "radio", "print"])
+    >>> learner = sb.SparseThompson(action_set=mix, sparsity=1).start(seed=0)
+    >>> learner.warm_start([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [2.0, 2.1, 3.0, 1.9])
+    >>> known = learner.certificate()
+    >>> known.best_support
+    (1,)
+    >>> "best_support=('radio',)" in repr(known)
+    True
     """
-
-    __repr__ = brief_repr
 
     theta_hat: FloatArray | None = None
     deviation: FloatArray | None = None
     best_support: tuple[int, ...] | None = None
     probability: float = math.nan
     draws: int = 0
+
+    def __repr__(self) -> str:
+        chosen, best = self._shown(self.support), self._shown(self.best_support)
+        return brief_repr(self, support=chosen, best_support=best)

@@ -8,7 +8,7 @@ import threading
 import zlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -616,7 +616,8 @@ class Learner:
         """
         steps = None if horizon is None else as_integer("horizon", horizon, minimum=1)
         with self._lock:
-            return self._rule.certificate(steps, as_integer("draws", draws, minimum=1))
+            known = self._rule.certificate(steps, as_integer("draws", draws, minimum=1))
+        return replace(known, names=self.policy.action_set.names)
 
     def summary(self, draws: int = 200) -> Summary:
         """Return a table of the coordinates: name, estimate, interval, and how likely each is used.

@@ -62,15 +62,17 @@ class SparseThompson(Policy):
     has its measured price. With a greedy or swap oracle no bound is known, and one can fail:
     sampling relies on the best action of a draw being played when that draw comes up.
 
-    ``guarantee=True`` keeps the paper's powers of T by a floor instead, with sigma still unknown:
-    when some coordinate's variance (V^-1)_ii exceeds sigma^2 over 0.1 sqrt(t) pulls (0.1 t^(2/3)
-    where X is not strongly convex) its axis is played, at a cost of O(d floor(T)). Then trace V^-1
-    <= d / floor(t). The data are adaptive, so that the error of theta_hat is bounded by
-    ||theta_hat - theta*||_V = O(sqrt(d log t)) alone: its square is O(d^2 log t / floor(t)), as is
-    that of every proposal's spread. Where responses are Lipschitz, and the support is right after
-    finitely many steps, regret is of the order of that square: d^2 sqrt(T) up to logarithms, a
-    factor d above Theorems 1 and 2, whose design is fixed in advance. On every compact set with an
-    exact oracle it is of the order of the error: d T^(2/3) up to logarithms, as in Theorem 3.
+    ``guarantee=True`` keeps the paper's powers of T by a floor instead, with sigma still unknown.
+    Some actions stand for all, x = sum_j c_j a_j: the ends of the axes where these are allowed,
+    else actions found in the set, as where all must be spent or rules want several on. One that is
+    known less well than floor(t) = 0.1 sqrt(t) pulls would tell (0.1 t^(2/3) where X is not
+    strongly convex) is played, in a batch too: O(d floor(T)) steps. In all others two actions are
+    told apart to 2 C / sqrt(floor(t)), C the largest ||c||_1 (`docs/theory.md`). The data are
+    adaptive, so that the error is bounded by ||theta_hat - theta*||_V = O(sqrt(d log t)) alone.
+    With an exact oracle regret is of the order of the error: C sqrt(d) T^(2/3) up to logarithms, on
+    every compact set, with any rules, as in Theorem 3. Where responses are Lipschitz, and the
+    support is right after finitely many steps, it is of the order of its square: d^2 sqrt(T), a
+    factor d above Theorems 1 and 2, whose design is fixed in advance.
 
     Parameters
     ----------

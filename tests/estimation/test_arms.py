@@ -23,28 +23,32 @@ def filled(arms: Iterable[int], rewards: Iterable[float], dim: int = DIM) -> Arm
     return data
 
 
-def uneven_data(seed: int) -> tuple[list[int], FloatArray]:
+def uneven_data(seed: int, count: int = DIM) -> tuple[list[int], FloatArray]:
     rng = np.random.default_rng(seed)
-    arms = [*range(DIM), *rng.integers(0, DIM, 40).tolist()]
+    arms = [*range(count), *rng.integers(0, count, 40).tolist()]
     return arms, rng.standard_normal(len(arms)) + np.array(arms)
 
 
 @each_basis
 def test_estimate_is_least_squares_whatever_the_counts(basis: Basis) -> None:
-    arms, rewards = uneven_data(1)
-    data = filled(arms, rewards)
-    expected = np.linalg.lstsq(basis.actions[arms], rewards, rcond=None)[0]
+    arms, rewards = uneven_data(1, basis.count)
+    data = filled(arms, rewards, dim=basis.count)
+    columns = basis.actions[arms]
+    if basis.count > DIM:  # there is a baseline
+        columns = np.column_stack([np.ones(len(arms)), columns])
+    expected = np.linalg.lstsq(columns, rewards, rcond=None)[0][-DIM:]
     assert len(set(data.counts[0].tolist())) >= 3
     np.testing.assert_allclose(data.estimate(basis)[0], expected, rtol=1e-9, atol=1e-9)
 
 
 @each_basis
 def test_complete_cycles_give_the_papers_formula(basis: Basis) -> None:
-    rewards = np.random.default_rng(2).standard_normal((5, DIM))
-    data = filled(list(range(DIM)) * 5, rewards.ravel())
-    total = sum(
-        (basis.action(k) * rewards[s, k] for s in range(5) for k in range(DIM)), np.zeros(DIM)
-    )
+    rewards = np.random.default_rng(2).standard_normal((5, basis.count))
+    data = filled(list(range(basis.count)) * 5, rewards.ravel(), dim=basis.count)
+    centre = basis.actions.mean(axis=0) if basis.count > DIM else np.zeros(DIM)
+    total = np.zeros(DIM)
+    for s, k in np.ndindex(5, basis.count):
+        total += (basis.action(k) - centre) * rewards[s, k]
     expected = np.linalg.solve(5 * basis.gram, total)  # eqn:sparse-PEE-ols
     assert data.replications.tolist() == [5]
     np.testing.assert_allclose(data.estimate(basis)[0], expected, rtol=1e-8, atol=1e-9)

@@ -37,7 +37,11 @@ NOT_FROM_LOGS = {
     "random-sparse": "learns nothing",
 }
 
-HELD_TO_IT = [(name, make) for name, make in CASES if make().kind in WITHIN]
+HELD_TO_IT = [
+    (name, make)
+    for name, make in CASES
+    if make().kind in WITHIN and make().action_set.contains_zero  # or item 1 cannot be alone
+]
 
 
 def test_every_policy_is_held_to_it_or_says_why_not() -> None:
@@ -76,10 +80,11 @@ def test_the_whole_set_is_decided_from_what_is_known_now(make: Make, saved: bool
     if saved:
         learner = through_json(learner)
     log(learner, 2000)
-    for _ in range(WITHIN[policy.kind]):
+    within = WITHIN[policy.kind] + 2 * getattr(policy, "intercept", False)  # 0 is explored too
+    for _ in range(within):
         decision = learner.ask()
         if reward_of(decision) >= 0.95 * best:
             break
         learner.tell(decision, reward_of(decision))
     else:
-        pytest.fail(f"{WITHIN[policy.kind]} steps, and none is the best one: {decision}")
+        pytest.fail(f"{within} steps, and none is the best one: {decision}")

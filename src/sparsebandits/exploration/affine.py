@@ -11,7 +11,7 @@ from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.exploration.base import Basis
 from sparsebandits.exploration.found_actions import allowed_actions
 from sparsebandits.exploration.matrix import MatrixBasis
-from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_array, read_only
 
 EXACT_DIM = 400
 """Up to this many coordinates eigenvalues and contrasts are worked out, beyond them bounded."""
@@ -72,8 +72,8 @@ class AffineBasis(Basis):
                 f"{self.origin.size}."
             )
         self._is_zero = not self.origin.any()
-        self._ray = differences.estimate(np.ones(differences.dim))  # u
-        self._sums = differences.column_sums()  # D'1
+        self._ray = read_only(differences.estimate(np.ones(differences.dim)))  # u
+        self._sums = read_only(differences.column_sums())  # D'1
         values = differences._singular_values
         super().__init__(differences.name if name is None else name, values)
         self._smallest = self._smallest_eigenvalue()

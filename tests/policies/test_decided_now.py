@@ -79,7 +79,7 @@ def test_the_whole_set_is_decided_from_what_is_known_now(make: Make, saved: bool
     lose(learner, np.random.default_rng(0), 12)
     if saved:
         learner = through_json(learner)
-    log(learner, 2000)
+    log(learner, 4000 if getattr(policy, "intercept", False) else 2000)
     within = WITHIN[policy.kind] + 2 * getattr(policy, "intercept", False)  # 0 is explored too
     for _ in range(within):
         decision = learner.ask()

@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
@@ -116,9 +117,19 @@ def _own_temporary_folder() -> None:
         folder = tempfile.mkdtemp(prefix="sparsebandits-")
     except OSError:
         return  # Most commands need none; one that does will say what is wrong.
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(_remove, folder)
     tempfile.tempdir = folder
     os.environ["TMPDIR"] = folder  # for worker processes
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder even if an interrupt comes meanwhile, or a worker that ends writes to it."""
+    for _ in range(5):
+        with contextlib.suppress(KeyboardInterrupt):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.exists(folder):
+                return
+            time.sleep(_MOMENT)
 
 
 def _silence() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sparsebandits as sb
 from tests.docs.pages import ROOT
 
 PROGRAMS = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -34,6 +35,8 @@ def run(text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str
     monkeypatch.setattr(plt, "show", show)
     module = types.ModuleType(name)  # what is defined there can be pickled
     monkeypatch.setitem(sys.modules, name, module)
+    for base in (sb.ActionSet, sb.Policy):  # what a program adds is not there for other tests
+        monkeypatch.setattr(base, "kinds", dict(base.kinds))
     try:
         exec(compile(text, name, "exec"), vars(module))
     finally:

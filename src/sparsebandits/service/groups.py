@@ -62,7 +62,6 @@ class Groups:
         self._residents = residents
         self._metrics = metrics
         self._snapshot_every = snapshot_every
-        self._epoch = 0
 
     async def run(self, jobs: Sequence[Job]) -> list[tuple[Job, Answer]]:
         """Carry out jobs and return the answers, which may then be sent."""
@@ -119,18 +118,17 @@ class Groups:
     async def _begin(self, transaction: Transaction, keys: set[str]) -> UnitOfWork:
         """Find the learners; where other servers may write, their rows are locked."""
         # What was read before somebody else wrote is of an earlier epoch, and is read again.
-        self._epoch += transaction.changed_elsewhere
         kept = ((key, self._residents.get(key)) for key in keys)
         known = {
             key: resident.row
             for key, resident in kept
-            if resident is not None and resident.epoch == self._epoch
+            if resident is not None and resident.epoch == transaction.epoch
         }
         unknown = keys - known.keys()
         if unknown:
             known |= await transaction.lock(unknown)
         return UnitOfWork(
-            transaction, self._residents, self._metrics, known, time.time(), self._epoch
+            transaction, self._residents, self._metrics, known, time.time(), transaction.epoch
         )
 
     async def _write(self, unit: UnitOfWork, replies: Sequence[tuple[Job, Answer]]) -> None:

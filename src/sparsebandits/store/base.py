@@ -174,7 +174,8 @@ class Reads:
 class Transaction(Reads):
     """What can be written; all of it or nothing."""
 
-    changed_elsewhere: bool = True
+    epoch: int = 0
+    """What was read in an earlier epoch may have been changed by another connection since."""
 
     async def lock(self, keys: Iterable[str]) -> dict[str, LearnerRow]:
         """Return the rows of learners, which nobody else may change until the commit."""
@@ -283,6 +284,7 @@ class Store:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.read = Reads(connection)
+        self._epoch = 0
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -297,7 +299,9 @@ class Store:
         """
         async with self.connection.transaction(write=True):
             transaction = Transaction(self.connection)
-            transaction.changed_elsewhere = await self.connection.changed_elsewhere()
+            # It is answered once, and must not be lost on a transaction that reads nothing.
+            self._epoch += await self.connection.changed_elsewhere()
+            transaction.epoch = self._epoch
             yield transaction
 
     async def version(self) -> int:

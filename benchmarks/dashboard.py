@@ -1,25 +1,33 @@
-"""What the dashboard costs: a page on 10,000 decisions, and asks while such pages are loaded.
+"""What the dashboard costs: the first page in a browser that is new, and asks while pages are open.
 
-Run with ``python benchmarks/dashboard.py``: a server as `sparsebandits serve` starts it, one client
-that asks and tells, and one that loads the page again and again as fast as it can.
+Run with ``python benchmarks/dashboard.py``: servers as `sparsebandits serve` starts them, a client
+that asks and tells, and people who look at pages, in processes of their own. Asks are timed in
+turns: alone, with five pages open on the learner that plays (each looks for news every 2 s, as the
+script on the page does), with the page of another learner loaded without a pause, and, to tell the
+server's part from the machine's, with another server's page loaded without a pause.
 """
 
+import importlib.util
+import multiprocessing
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
 
 import httpx
 import numpy as np
 
 import sparsebandits as sb
 
-DECISIONS, ASKS, ROUNDS = 10_000, 300, 3
+DECISIONS, ASKS, ROUNDS, BROWSERS = 10_000, 200, 12, 3
+OPEN_PAGES, POLL = 5, 2.0
 POLICY = sb.SparseThompson(action_set=sb.LpBall(dim=20), sparsity=3)
 SERVE = "from sparsebandits_command import main; main()"
 
@@ -63,43 +71,146 @@ def ask_and_tell(api: httpx.Client) -> list[float]:
     return taken
 
 
-def load_pages(people: httpx.Client, over: threading.Event, taken: list[float]) -> None:
-    while not over.is_set():
-        started = time.perf_counter()
-        people.get("/learners/long").raise_for_status()
-        taken.append(1000 * (time.perf_counter() - started))
+# ---------------------------------------------------------------------- people who look
+
+
+def log_in(people: httpx.Client, token: str) -> None:
+    [csrf] = re.findall(r'name="csrf" value="([^"]+)"', people.get("/login").text)
+    people.post("/login", data={"csrf": csrf, "token": token})
+
+
+def look(url: str, token: str, path: str, polling: int, told: Connection) -> None:
+    """Load a page between two words: without a pause, or as that many open pages do."""
+    with httpx.Client(base_url=url, timeout=60) as people:
+        log_in(people, token)
+        known = people.get(path).raise_for_status().headers["etag"]
+        told.send(None)
+        while told.recv():
+            taken: list[float] = []
+            while not told.poll(POLL / polling if polling else 0):
+                news = {"x-live": "1", "if-none-match": known} if polling else {}
+                started = time.perf_counter()
+                answer = people.get(path, headers=news)
+                taken.append(1000 * (time.perf_counter() - started))
+                known = answer.headers.get("etag", known)
+            told.recv()
+            told.send(taken)
+
+
+class Lookers:
+    """People who look at one page, in a process of their own; and what was timed meanwhile."""
+
+    def __init__(self, words: str, at: tuple[str, str], path: str, polling: int) -> None:
+        self.words = words
+        self.asks: list[float] = []
+        self._pages: list[float] = []
+        self._told, theirs = multiprocessing.Pipe()
+        arguments = (*at, path, polling, theirs)
+        self._process = multiprocessing.get_context("spawn").Process(target=look, args=arguments)
+        self._process.start()
+        self._told.recv()
+
+    def watch(self, work: Callable[[], list[float]]) -> None:
+        self._told.send(True)
+        self.asks += work()
+        self._told.send(None)
+        self._pages += self._told.recv()
+
+    def leave(self) -> None:
+        self._told.send(False)
+        self._process.join()
+
+    def report(self, alone: list[float]) -> str:
+        ratio = statistics.median(self.asks) / statistics.median(alone)
+        return (
+            f"{self.words}: asks {ratio:.2f} x, {described(self.asks)}; "
+            f"{len(self._pages)} looks, {described(self._pages)}"
+        )
+
+
+# ---------------------------------------------------------------------- a browser that is new
+
+
+def first_pages(url: str, token: str) -> None:
+    """Time the first page of a browser: when charts can be read, and when they are plotly's."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None or importlib.util.find_spec("playwright") is None:
+        print("No Chromium with Playwright here: pages are not opened in a browser.")
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, httpx.Client(base_url=url) as people:
+        log_in(people, token)
+        kept = people.cookies.items()
+        for number in range(1, BROWSERS + 1):
+            with tempfile.TemporaryDirectory() as profile:
+                context = playwright.chromium.launch_persistent_context(
+                    profile, executable_path=chromium, args=["--no-sandbox"]
+                )
+                context.add_cookies([{"name": n, "value": v, "url": url} for n, v in kept])
+                page = context.new_page()
+                page.goto(f"{url}/learners/long")
+                page.wait_for_selector("figure.chart:not([data-drawn])", state="detached")
+                page.wait_for_function("performance.getEntriesByName('drawn').length")
+                read = "name => performance.getEntriesByName(name)[0].startTime / 1000"
+                times = [page.evaluate(read, mark) for mark in ("sketched", "drawn")]
+                context.close()
+            print(
+                f"browser {number}, new: charts to be read after {times[0]:.2f} s, all of "
+                f"plotly's after {times[1]:.2f} s"
+            )
+
+
+# ---------------------------------------------------------------------- all of it
 
 
 def described(taken: list[float]) -> str:
-    return ", ".join(f"p{p} {np.percentile(taken, p):.0f} ms" for p in (50, 95, 99))
+    return ", ".join(f"p{p} {np.percentile(taken, p):.1f}" for p in (50, 95, 99)) + " ms"
 
 
 def main() -> None:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        serving(folder) as (url, token),
-        httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}) as api,
-        httpx.Client(base_url=url, timeout=60) as people,
-    ):
-        fill(api)
-        [csrf] = re.findall(r'name="csrf" value="([^"]+)"', people.get("/login").text)
-        people.post("/login", data={"csrf": csrf, "token": token})
+    with ExitStack() as stack:
+        (url, token), (other, other_token) = (
+            stack.enter_context(serving(stack.enter_context(tempfile.TemporaryDirectory())))
+            for _ in range(2)
+        )
+        apis = [
+            stack.enter_context(
+                httpx.Client(base_url=u, timeout=60, headers={"Authorization": f"Bearer {t}"})
+            )
+            for u, t in ((url, token), (other, other_token))
+        ]
+        for api in apis:
+            fill(api)
+        people = stack.enter_context(httpx.Client(base_url=url, timeout=60))
+        log_in(people, token)
         started = time.perf_counter()
         size = len(people.get("/learners/long").raise_for_status().content)
         first = time.perf_counter() - started
         print(f"{DECISIONS:,} decisions: the first page after {first:.2f} s, {size // 1000} kB")
-        ask_and_tell(api)
-        for _ in range(ROUNDS):
-            alone = ask_and_tell(api)
-            over, pages = threading.Event(), list[float]()
-            loading = threading.Thread(target=load_pages, args=(people, over, pages))
-            loading.start()
-            watched = ask_and_tell(api)
-            over.set()
-            loading.join()
-            ratio = statistics.median(watched) / statistics.median(alone)
-            print(f"asks alone: {described(alone)}; watched: {described(watched)}; {ratio:.2f} x")
-            print(f"pages meanwhile: {len(pages)}, {described(pages)}")
+        first_pages(url, token)
+        asks_while_pages_are_open(apis[0], (url, token), (other, other_token))
+
+
+def asks_while_pages_are_open(
+    api: httpx.Client, here: tuple[str, str], elsewhere: tuple[str, str]
+) -> None:
+    """Time asks in turns, a few at a time, since the machine has other things to do as well."""
+    ask_and_tell(api)
+    groups = [
+        Lookers(f"{OPEN_PAGES} pages open", here, "/learners/asked", OPEN_PAGES),
+        Lookers("a page loaded without a pause", here, "/learners/long", 0),
+        Lookers("another server's page loaded so", elsewhere, "/learners/long", 0),
+    ]
+    alone: list[float] = []
+    for _ in range(ROUNDS):
+        alone += ask_and_tell(api)
+        for group in groups:
+            group.watch(partial(ask_and_tell, api))
+    print(f"alone: {described(alone)}")
+    for group in groups:
+        print(group.report(alone))
+        group.leave()
 
 
 if __name__ == "__main__":

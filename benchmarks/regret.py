@@ -6,8 +6,9 @@
 
 Short budgets on a box (at most 5 of d on); with --long also T = 2,000 and 20,000 on the sets named,
 anytime and told T. With --against the anytime policy is played by that source too, on the same
-theta* and noise: ratios of means, paired, and of medians. Mean and standard error; theta* uniform
-on [-1, 1]^d, noise N(0, 0.5^2).
+theta* and noise: ratios of means, paired, and of medians. --without-intercept tells the policy
+what is so here and what that release assumed: that doing nothing earns 0. Mean and standard error;
+theta* uniform on [-1, 1]^d, noise N(0, 0.5^2).
 """
 
 import argparse
@@ -73,7 +74,7 @@ def compared(key: str, asked: argparse.Namespace) -> None:
             environment = {**os.environ, "PYTHONPATH": str(Path(asked.against).resolve())}
             subprocess.run(command, env=environment, check=True)
             before = np.load(file)
-        now = played(key, steps, asked)
+        now = played(key, steps, asked, intercept=not asked.without_intercept)
         ratio = now.mean() / before.mean()
         error = (now - ratio * before).std(ddof=1) / now.size**0.5 / before.mean()
         medians = np.median(now) / np.median(before)
@@ -91,6 +92,9 @@ def main() -> None:
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--sets", default=SETS)
     parser.add_argument("--against", help="the folder `src` of another release")
+    parser.add_argument(
+        "--without-intercept", action="store_true", help="as a release that had no baseline"
+    )
     parser.add_argument("--save", help=argparse.SUPPRESS)
     parser.add_argument("--horizon", type=int, default=HORIZONS[-1], help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -104,8 +108,11 @@ def main() -> None:
         return
     short_budgets(asked)
     for key in keys if asked.long else ():
-        anytime = [shown(played(key, steps, asked)) for steps in HORIZONS]
-        told = [shown(played(key, steps, asked, horizon=steps)) for steps in HORIZONS]
+        has = not asked.without_intercept
+        anytime = [shown(played(key, steps, asked, intercept=has)) for steps in HORIZONS]
+        told = [
+            shown(played(key, steps, asked, intercept=has, horizon=steps)) for steps in HORIZONS
+        ]
         print(
             f"{key}, T = 2,000 / 20,000, SparseThompson: {' / '.join(anytime)}; told T: "
             f"{' / '.join(told)}",

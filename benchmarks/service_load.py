@@ -8,6 +8,7 @@ import asyncio
 import json
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 
@@ -36,10 +37,12 @@ class Connection:
         self._writer.close()
 
 
-async def play(connection: Connection, keys: range, until: float, draw: random.Random) -> int:
-    """Ask and tell until the time is over; return the number of pairs."""
+async def play(
+    connection: Connection, keys: range, goes_on: Callable[[], bool], draw: random.Random
+) -> int:
+    """Ask and tell until it is over; return the number of pairs."""
     pairs = 0
-    while time.perf_counter() < until:
+    while goes_on():
         key = f"k{draw.choice(keys)}"
         answer = json.loads(await connection.send("POST", f"/v1/learners/{key}/ask", {}))
         number = answer["decisions"][0]["id"]
@@ -47,6 +50,15 @@ async def play(connection: Connection, keys: range, until: float, draw: random.R
         await connection.send("PUT", path, {"reward": draw.random()})
         pairs += 1
     return pairs
+
+
+def limit(options: argparse.Namespace) -> Callable[[], bool]:
+    """Return what says whether to go on: for so many pairs of all clients, or for so long."""
+    if options.pairs is not None:
+        left = iter(range(options.pairs))
+        return lambda: next(left, None) is not None
+    until = time.perf_counter() + options.seconds
+    return lambda: time.perf_counter() < until
 
 
 async def populate(connection: Connection, keys: range, policy: Any, asks: bool) -> int:
@@ -67,9 +79,9 @@ async def run(options: argparse.Namespace) -> dict[str, float]:
         await connection.open()
     started = time.perf_counter()
     if options.policy is None and not options.asks:
-        until = started + options.seconds
+        goes_on = limit(options)
         work = [
-            play(connection, range(options.first, options.first + options.learners), until,
+            play(connection, range(options.first, options.first + options.learners), goes_on,
                  random.Random(place))
             for place, connection in enumerate(connections)
         ]  # fmt: skip
@@ -103,6 +115,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--learners", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--pairs", type=int, help="in the place of seconds")
     parser.add_argument("--policy")
     parser.add_argument("--asks", action="store_true")
     print(json.dumps(asyncio.run(run(parser.parse_args()))))

@@ -7,12 +7,16 @@ server is killed in the middle, as machines are, and nothing is lost: a request 
 with 2xx survives kill -9 and power loss, and is counted once, however often it is sent.
 """
 
+import importlib.util
+import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -97,6 +101,44 @@ while len(earned) < AT_HOME + SERVED:
     earned.append(taste @ decision.action)
 
 # %%
+# On the dashboard
+# ----------------
+# The server's address, in a browser, is the dashboard, which shows the learner while it learns
+# (:doc:`/dashboard`). Here Playwright drives the Chromium of this machine: it logs in with the
+# token and takes a picture.
+
+
+def photograph():
+    """Return the learner's page as a PNG; None where there is no browser to open it in."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None or importlib.util.find_spec("playwright") is None:
+        return None
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        window = browser.new_page(viewport={"width": 1000, "height": 1240})
+        window.goto(f"{url}/login?next=/learners/front-page")
+        window.fill("#token", token)
+        window.press("#token", "Enter")
+        window.wait_for_selector("#chart-estimates[data-drawn]")
+        picture = window.screenshot()
+        browser.close()
+    return picture
+
+
+with ThreadPoolExecutor(1) as beside:  # a notebook's event loop would be in Playwright's way
+    picture = beside.submit(photograph).result()
+if picture is None:
+    print("No Chromium with Playwright here: open", url, "in a browser of yours.")
+else:
+    figure = plt.figure(figsize=(10, 12.4), dpi=100)  # a point of the screen is one of the picture
+    axis = figure.add_axes((0, 0, 1, 1))
+    axis.imshow(plt.imread(io.BytesIO(picture)))
+    axis.set_axis_off()
+    plt.show()
+
+# %%
 # Home again: the learner itself, bit for bit.
 
 back = remote.export()
@@ -122,6 +164,5 @@ axis.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# The same address in a browser is the dashboard, which shows this learner while it learns
-# (:doc:`/dashboard`); without a server, ``sparsebandits dashboard FILE`` shows a saved one. The
+# Without a server, ``sparsebandits dashboard FILE`` shows a saved learner on the same pages. The
 # calls, the tokens and how to deploy it are in :doc:`/service`.

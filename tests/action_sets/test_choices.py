@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sparsebandits.action_sets.choices import IN, Choice
-from sparsebandits.action_sets.knapsack import Purse, best_spend
+from sparsebandits.action_sets.forms import Spending
+from sparsebandits.action_sets.knapsack import best_spend
 from sparsebandits.validation import BoolArray, FloatArray
 
 
@@ -36,16 +37,16 @@ def allowed(choice: Choice) -> BoolArray:
 
 
 def slow_fill(
-    theta: FloatArray, upper: FloatArray, doses: FloatArray, purse: Purse, on: Iterable[int]
+    theta: FloatArray, upper: FloatArray, doses: FloatArray, spending: Spending, on: Iterable[int]
 ) -> float:
     """Spend the doses, then the rest in the order of theta, coin by coin."""
     chosen = sorted(on, key=lambda i: -theta[i])
-    left = purse.total - doses[chosen].sum()
-    if left < -1e-12 or (purse.spend_all and upper[chosen].sum() < purse.total - 1e-12):
+    left = spending.total - doses[chosen].sum()
+    if left < -1e-12 or (spending.spend_all and upper[chosen].sum() < spending.total - 1e-12):
         return -np.inf
     value = float(doses[chosen] @ theta[chosen])
     for i in chosen:
-        if theta[i] > 0 or purse.spend_all:
+        if theta[i] > 0 or spending.spend_all:
             spent = max(min(left, upper[i] - doses[i]), 0.0)
             left, value = left - spent, value + spent * theta[i]
     return value
@@ -64,21 +65,15 @@ def test_the_best_spend_is_the_best_of_all_supports(seed: int) -> None:
         doses = upper if rng.random() < 0.2 else doses
         theta = rng.standard_normal((3, dim))
         theta = theta.round() if rng.random() < 0.3 else theta
-        shape = (3, dim)
         total = max(0.05, upper.sum() * rng.uniform(0.1, 1.0))
-        purse = Purse(
-            total,
-            np.broadcast_to(upper, shape),
-            np.broadcast_to(doses, shape),
-            bool(rng.random() < 0.5),
-        )
-        best = best_spend(theta, purse, choice)
+        spending = Spending(total, upper, doses, bool(rng.random() < 0.5))
+        best = best_spend(theta, spending, choice)
         assert best.proven.all()
         # What can take nothing cannot be on, where that matters.
         supports = [s for s in allowed(choice) if choice.is_plain or (upper[s] > 0).all()]
         for row in range(3):
             values = [
-                slow_fill(theta[row], upper, doses, purse, np.flatnonzero(s)) for s in supports
+                slow_fill(theta[row], upper, doses, spending, np.flatnonzero(s)) for s in supports
             ]
             expected = max(values, default=-np.inf)
             assert best.values[row] == pytest.approx(expected, abs=1e-9)

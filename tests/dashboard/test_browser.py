@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, CDPSession, Page, expect, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, Route, expect, sync_playwright
 
 import sparsebandits as sb
 from sparsebandits.validation import FloatArray
@@ -165,7 +165,18 @@ def test_ten_thousand_decisions_and_every_page(
     page = window.go("/")
     window.log_in(token)
     expect(page.get_by_role("row", name="long")).to_contain_text("10,000")
-    drawn(window.go("/learners/a-campaign"), "rewards")  # plotly is read once for all pages
+    held: list[Route] = []
+    page.route("**/plotly.min.js*", lambda route: held.append(route))
+    window.go("/learners/a-campaign")
+    for chart in ("rewards", "loss", "usage", "estimates"):  # nobody waits for plotly to see them
+        waiting = page.locator(f"#chart-{chart}[data-sketched]:not([data-drawn]) svg.sketch path")
+        expect(waiting.last).to_be_visible()
+    assert page.locator("svg.sketch").last.text_content() != ""
+    for route in held:
+        route.continue_()
+    page.unroute("**/plotly.min.js*")
+    drawn(page, "rewards")  # plotly is read once for all pages
+    expect(page.locator("svg.sketch")).to_have_count(0)
 
     ticks = page.context.new_cdp_session(page)
     ticks.send("Performance.enable", {"timeDomain": "threadTicks"})

@@ -154,9 +154,25 @@ def test_the_believed_loss_is_its_definition() -> None:
     for place, loss in zip(found.places, found.loss, strict=True):
         offer = range(4) if history.offered[place] == 0 else (0, 2, 3)
         # On the box [0, 1] the best action has the two largest positive effects.
-        best = [sum(sorted((max(t[i], 0) for i in offer), reverse=True)[:2]) for t in thetas[1:]]
         indices, values = history.action(place)
-        np.testing.assert_allclose(loss, np.mean(best) - thetas[0][indices] @ values)
+        losses = [
+            sum(sorted((max(theta[i], 0) for i in offer), reverse=True)[:2])
+            - theta[indices] @ values
+            for theta in thetas[1:]
+        ]
+        np.testing.assert_allclose(loss, np.mean(losses))
+
+
+def test_who_plays_the_best_is_believed_to_lose_nothing() -> None:
+    """Not a little less than nothing either: both sides are of the same draws."""
+    learner, rng = POLICY.start(0), np.random.default_rng(0)
+    for _ in range(80):
+        decision = learner.ask()
+        worth = float(decision.action @ [0.3, 1.0, -0.5, 0.7])
+        learner.tell(decision, worth + 0.1 * rng.normal())
+    found = believed_loss(learner, saved_history(learner))
+    assert found is not None
+    assert found.loss[-1] == found.loss.min() == 0.0
 
 
 def test_without_a_posterior_the_estimate_speaks_and_without_rewards_nothing_does() -> None:

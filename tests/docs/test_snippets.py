@@ -105,7 +105,7 @@ def test_every_make_target_exists(page: Path) -> None:
 def test_the_measurement_of_the_page_on_scaling_runs() -> None:
     page = PAGES[NAMES.index("docs/scaling.md")]
     [script] = re.findall(r"<<'END'\n(.*?)\nEND", page.read_text(), flags=re.DOTALL)
-    for size, less in {"1000": "30", "20_000, 100": "200, 2", "300, 1": "30, 1"}.items():
+    for size, less in {"1000": "30", "20_000, 100": "200, 2", "2_000, 4": "30, 1"}.items():
         assert size in script
         script = script.replace(size, less)
     exec(script, {})

@@ -69,7 +69,8 @@ def test_theta_runs_from_horror_to_documentary() -> None:
     assert env.names[int(theta.argmin())] == "Horror"
     assert theta.max() == pytest.approx(0.41, abs=0.005)
     assert theta.min() == pytest.approx(-0.20, abs=0.005)
-    assert env.action_set == sb.Box(np.zeros(20), np.ones(20))
+    assert env.action_set == sb.Box(np.zeros(20), np.ones(20), names=env.names)
+    assert list(env.names) == [each for each in slow_scores() if each != films.ALL_FILMS]
     assert (theta > 0).sum() > GENRES_SHOWN
 
 

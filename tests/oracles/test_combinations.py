@@ -1,9 +1,13 @@
 """Every kind of set with every kind of rule and every method, against all supports."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 
 import sparsebandits as sb
+from sparsebandits.validation import FloatArray
 from tests.contracts.examples import correlated_matrix
 from tests.oracles.test_supports import check_against_all
 from tests.reference.slow import allowed_values, slow_allows
@@ -64,12 +68,63 @@ def ways(X: sb.ActionSet, rules: sb.Supports) -> set[str]:
     return able | ({"greedy", "swap"} if starts and (X.is_convex or not forced) else set())
 
 
+@cache
+def values_of(kind: str, row: int) -> dict[frozenset[int], float]:
+    """What every support of a set earns."""
+    return allowed_values(SETS[kind], THETA[row])
+
+
+OFFERS: dict[str, Any] = {
+    "mask": np.array([True, True, False, True, True, True]),
+    "list": [5, 0, 4, 2],
+    "all but": sb.AllBut([1, 5]),
+}
+
+
+def check_every_rule(
+    X: sb.ActionSet, theta: FloatArray, values: dict[frozenset[int], float]
+) -> int:
+    """Hold every method to the best of all supports that are left; return how many rules can be."""
+    possible = 0
+    for name, rules in RULES.items():
+        allowed = {on: value for on, value in values.items() if slow_allows(rules, on)}
+        is_possible = max(allowed.values(), default=-np.inf) > -np.inf
+        expected = ways(X, rules) if is_possible else set()
+        assert check_against_all(X, theta, rules, allowed) == expected, name
+        possible += is_possible
+    return possible
+
+
 @pytest.mark.parametrize("kind", SETS)
 def test_exact_ways_are_best_and_others_feasible_or_refused(kind: str) -> None:
-    X = SETS[kind]
-    for theta in THETA:
-        values = allowed_values(X, theta)
-        for name, rules in RULES.items():
-            allowed = {on: value for on, value in values.items() if slow_allows(rules, on)}
-            assert max(allowed.values()) > -np.inf, name  # else there would be nothing to find
-            assert check_against_all(X, theta, rules, allowed) == ways(X, rules), name
+    for row, theta in enumerate(THETA):
+        assert check_every_rule(SETS[kind], theta, values_of(kind, row)) == len(RULES)
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_the_same_with_what_is_available(kind: str) -> None:
+    """On 4 of 6 coordinates what is always on may be missing: refused, as by all supports."""
+    possible = {}
+    for offer, available in OFFERS.items():
+        X = SETS[kind].restrict(available)
+        left = {
+            on: value for on, value in values_of(kind, 0).items() if X.available[list(on)].all()
+        }
+        possible[offer] = check_every_rule(X, THETA[0], left)
+    assert possible["mask"] >= 6
+    assert 4 <= possible["all but"] < len(RULES)  # 5 must always be on
+
+
+@pytest.mark.parametrize("policy", [sb.SparseThompson, sb.APSEEG])  # one explores by a basis
+def test_a_learner_refuses_an_offer_without_what_is_always_on(policy: type[sb.Policy]) -> None:
+    X = sb.LpBall(DIM, names=list("abcdef"))
+    learner = policy(action_set=X, sparsity=RULES["always"]).start(seed=0)
+    with pytest.raises(sb.InvalidValueError, match=r"'f'\] must always be on, and is not avail"):
+        learner.ask(available=["a", "b"])
+    assert set(learner.ask(available=["a", "f"]).named) <= {"a", "f"}
+
+
+def test_an_offer_of_too_little_is_refused_with_what_there_is() -> None:
+    X = sb.Box(-UPPER, UPPER).restrict([0, 1])
+    with pytest.raises(sb.InvalidValueError, match="with 2 of 6 coordinates available"):
+        sb.sparse_argmax(X, THETA[0], RULES["at_least"])

@@ -44,6 +44,8 @@ def test_against_every_support(kind: str) -> None:
         supports = list(combinations(range(X.dim), sparsity))
         values = np.array([X.value(theta, support) for support in supports])
         np.testing.assert_allclose(found.values, values.max(axis=0), rtol=1e-11)
+        responses = X.respond_on(theta, found.supports)[0]  # what was found is the set's response
+        np.testing.assert_array_equal(found.actions, responses)
         for row in range(10 if sparsity < X.dim else 0):
             used = set(found.supports[row][found.supports[row] >= 0].tolist())
             if used:

@@ -9,6 +9,8 @@ import sparsebandits as sb
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.estimation.core_ridge import CoreRidge
 from sparsebandits.policies import Learner
+from sparsebandits.policies.core import Gate
+from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import DIM, FIRST_OF_EACH, Make, ellipsoid, reward_of, through_json
 
@@ -78,6 +80,8 @@ def test_what_is_pending_is_not_learned_from(name: str) -> None:
     learner = thompson(name).start(seed=0)
     taught(learner, 3)
     learner.ask(count=1)  # takes in what was told
+    if isinstance(rule := learner._rule, CoreRule):
+        rule.cores[0].gate = Gate(rule.policy.sparsity, least=0.0, most=0.0)  # no slot is given
     before, certificate = learner.to_dict()["state"], learner.certificate()
     learner.ask(count=SIZE)
     after, again = learner.to_dict()["state"], learner.certificate()

@@ -148,7 +148,9 @@ def assert_sound(learner: Learner, rng: np.random.Generator) -> None:
         assert X.contains(decision.action)
         assert decision.indices.size <= learner.policy.sparsity
         learner.tell(decision, reward_of(decision, theta, 0.3 * float(rng.standard_normal())))
-    assert np.isfinite(learner.theta_hat).all()  # type: ignore[arg-type]
+    estimate = learner.theta_hat
+    assert estimate is not None
+    assert np.isfinite(estimate).all()
     assert core_of(learner).model.agrees()
     learner.certificate(draws=2)
     assert through_json(learner) is not None

@@ -7,7 +7,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.policies import Learner, Policy
-from sparsebandits.policies.learner import REMEMBERED
+from sparsebandits.policies.ledger import REMEMBERED
 from sparsebandits.policies.saved_state import sealed
 from tests.policies.examples import (
     DIM,

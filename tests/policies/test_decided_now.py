@@ -28,7 +28,7 @@ WITHIN: dict[str, int] = {
     "time-varying": A_CYCLE,
     "pege": A_CYCLE,
     "support-elimination": 3 * DIM,  # two rounds of its first phase
-    "explore-then-commit": 5 * DIM,  # its exploration is a number of cycles
+    "explore-then-commit": 7 * DIM,  # its exploration is a number of cycles, 6 at T = 99
 }
 """Steps within which the best action is played, by kind."""
 

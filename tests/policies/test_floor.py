@@ -154,3 +154,19 @@ def test_lanes_play_it_as_the_learner_does(name: str) -> None:
     together = sb.simulate(policy, env, horizon=40, trials=2, seed=2)
     one_by_one = simulate_stepwise(policy, env, horizon=40, trials=2, seed=2)
     np.testing.assert_array_equal(together.regret, one_by_one.regret)
+
+
+def test_the_floor_is_kept_while_an_action_is_held() -> None:
+    """A learner hands a held action out by a shorter way than lanes do; the floor comes first."""
+    policy = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2, guarantee=True)
+    theta, noise = np.array([0.9, 0.7, -0.2, 0.1]), np.random.default_rng(1).standard_normal(500)
+    learner, rule = policy.start(seed=0), policy.rule([np.random.default_rng(0)])
+    forced = 0
+    for off in 0.1 * noise:
+        decision, action = learner.ask(), rule.choose(policy.action_set)
+        np.testing.assert_array_equal(decision.action, action[0])
+        forced += decision.phase == "explore"
+        reward = float(theta @ action[0] + off)
+        learner.tell(decision, reward)
+        rule.learn(action, np.array([reward]), rule.pulls)
+    assert forced > 5

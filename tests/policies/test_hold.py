@@ -79,7 +79,7 @@ def test_a_decision_is_held_for_a_share_of_what_is_known_and_not_where_it_teache
     known = np.array([0, 0, 10_000, 10_000, 10_000, 1_000_000], dtype=np.float64)
     widths = np.array([10.0, 0.0, 0.001, 2e-6, 1e-7, 1e-8])
     longest = 1 + recipe.hold * 10_000
-    expected = [1, 1, int(recipe.hold / 0.001), int(longest), 1, 15001]
+    expected = [1, 1, int(recipe.hold / 0.001), int(longest), 1, 20_001]
     np.testing.assert_array_equal(recipe.steps(known, widths), expected)
     np.testing.assert_array_equal(recipe.steps(known, np.zeros(6)), np.ones(6))
 
@@ -204,7 +204,7 @@ def test_a_forged_hold_is_refused() -> None:
     assert data["state"]["left"] > 0
     forgeries: list[tuple[str, Any]] = [
         ("left", 2**53),
-        ("left", 601),
+        ("left", 801),
         ("held", [5.0, 0.0, 0.0, 5.0]),
         ("held", [0.5, 0.5, 0.0, 0.5]),
         ("held", [0.5, 0.0, 0.5, 0.0]),
@@ -214,7 +214,7 @@ def test_a_forged_hold_is_refused() -> None:
         forged = {**data, "state": {**data["state"], name: value}}
         with pytest.raises(sb.InvalidValueError, match=r"state\.(left|held) must be"):
             sb.Learner.from_dict(sealed(forged))
-    sb.Learner.from_dict(sealed({**data, "state": {**data["state"], "left": 600}}))
+    sb.Learner.from_dict(sealed({**data, "state": {**data["state"], "left": 800}}))
 
 
 def test_lanes_hold_as_the_learner_does() -> None:

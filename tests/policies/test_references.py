@@ -8,7 +8,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
-from sparsebandits.policies.learner import ReferencePolicy
+from sparsebandits.policies.policy import ReferencePolicy
 from sparsebandits.policies.rule import InformedRule
 from tests.policies.examples import DIM, THETA, box, ellipsoid
 from tests.reference.stepwise import simulate_stepwise

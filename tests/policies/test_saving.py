@@ -374,6 +374,22 @@ def test_junk_anywhere_is_refused_or_harmless(kind: str) -> None:
     assert refused > (300 if kind in SCHEDULED else 60)
 
 
+def test_pickles_of_releases_before_the_ledger_go_on() -> None:
+    """They have what is open and what was told beside each other, under these names."""
+    learner = adaptive("lin-ts").start(seed=0)
+    learner.tell(learner.ask(), 0.5)
+    learner.ask()
+    state = {**learner.__getstate__()}
+    ledger = state.pop("_ledger")
+    before = {"_next_id": ledger.next_id, "_open": ledger.open, "_told": ledger.told}
+    twin = Learner.__new__(Learner)
+    twin.__setstate__(copy.deepcopy({**state, **before}))
+    assert twin.to_dict() == learner.to_dict()
+    learner.tell(2, 0.1)
+    twin.tell(2, 0.1)
+    assert same(learner.ask(), twin.ask())
+
+
 def test_a_policy_that_no_machine_could_hold_is_refused() -> None:
     data = apsee().to_dict()
     data["action_set"]["dim"] = 10**30

@@ -9,12 +9,13 @@ import json
 import os
 import signal
 import sys
+from typing import Any
 
 from sparsebandits.service.server import listen, run
 from sparsebandits.service.settings import Settings
 
 
-def serve(report: int, port: int, log: str, settings: dict[str, object]) -> None:
+def serve(report: int, port: int, log: str, settings: dict[str, Any]) -> None:
     os.setpgid(0, 0)
     nowhere = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(nowhere, 1)
@@ -30,7 +31,7 @@ def serve(report: int, port: int, log: str, settings: dict[str, object]) -> None
         from sparsebandits.dashboard.routes import add_pages
 
         pages = add_pages
-    run(Settings(**settings), bound, ready=ready, pages=pages)  # type: ignore[arg-type]
+    run(Settings(**settings), bound, ready=ready, pages=pages)
 
 
 def main() -> None:

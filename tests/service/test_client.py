@@ -48,16 +48,21 @@ def test_a_remote_learner_is_played_like_a_local_one(server: Server) -> None:
         assert there.certificate()["gap"] == here.certificate().gap
         assert len(there.posterior()["coordinates"]) == 4
         assert there.history(after=11)["events"][0]["kind"] == "forget"
-        client.learner("copy").import_from(here)
+        copy = client.learner("copy")
+        copy.import_from(here)
+        counted = ("decisions", "rewards", "open")
+        assert [copy.info()[name] for name in counted] == [7, 7, 1]
+        assert [there.info()[name] for name in counted] == [7, 7, 1]
         there.correct(1, 9.0)
         there.remove()
         there.remove(purge=True)
         with pytest.raises(sb.ServiceError, match="There is no learner 'spring'") as refused:
             there.ask()
         assert (refused.value.status, refused.value.kind) == (404, "unknown-learner")
-        client.learner("copy").tell(7, 5.0)
+        copy.tell(7, 5.0)
+        assert [copy.info()[name] for name in counted] == [7, 8, 0]
         with pytest.raises(sb.ServiceError, match="another reward"):
-            client.learner("copy").tell(7, 6.0)
+            copy.tell(7, 6.0)
 
 
 def test_the_same_over_asyncio(server: Server) -> None:

@@ -1,5 +1,7 @@
 """What each call answers, on a real server."""
 
+import asyncio
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.service.checkup import check_store
+from sparsebandits.service.server import listen
 from tests.service.playing import POLICY, ask, create, exported, kind_of, tell
 from tests.service.servers import Farm
 from tests.stores import use
@@ -188,7 +191,7 @@ def test_a_context_is_seen_before_deciding(client: httpx.Client) -> None:
         assert kind_of(answer) == "invalid"
 
 
-def test_an_export_goes_on_here_and_an_import_there(client: httpx.Client) -> None:
+def test_an_export_goes_on_here_and_an_import_there(client: httpx.Client, usual_url: str) -> None:
     create(client, seed=2)
     ask(client, count=4)
     tell(client, 2, 1.0)
@@ -209,6 +212,27 @@ def test_an_export_goes_on_here_and_an_import_there(client: httpx.Client) -> Non
     assert exported(client, "b") == learner.to_dict()
     body["learner"]["state"]["next_id"] = 99
     assert kind_of(client.post("/v1/import", json={**body, "key": "c"})) == "invalid"
+    assert use(usual_url, check_store) == (2, [])
+
+
+def test_an_answer_is_not_held_back_until_its_head_is_acknowledged() -> None:
+    """asyncio sets TCP_NODELAY only on sockets that say they are TCP: else 40 ms an answer."""
+    found: list[int] = []
+
+    async def look(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted: socket.socket = writer.get_extra_info("socket")
+        found.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    async def accept() -> None:
+        async with await asyncio.start_server(look, sock=listen("127.0.0.1", 0)) as server:
+            address = server.sockets[0].getsockname()
+            reader, writer = await asyncio.open_connection(*address)
+            assert await reader.read() == b""
+            writer.close()
+
+    asyncio.run(accept())
+    assert found == [1]
 
 
 def test_a_removed_learner_is_kept_for_export_until_it_is_purged(client: httpx.Client) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -51,15 +52,53 @@ def test_every_call_is_in_the_table_with_its_scope() -> None:
 
 
 def test_the_dashboard_shows_metrics_that_exist() -> None:
+    """Every metric, by labels that it has; and nothing else."""
     dashboard = json.loads((ROOT / "deploy" / "grafana.json").read_text())
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     metrics = Metrics()
     metrics.requests.labels("ask", "200").observe(0.1)
-    exported = set(re.findall(r"^(sparsebandits_\w+)", metrics.text().decode(), re.MULTILINE))
+    text = metrics.text().decode()
+    exported = set(re.findall(r"^(sparsebandits_\w+)", text, re.MULTILINE))
     shown = set(re.findall(r"sparsebandits_\w+", " ".join(expressions)))
     assert shown <= exported
     families = {re.sub(r"_(bucket|sum|count|created|total)$", "", name) for name in exported}
     assert families == {re.sub(r"_(bucket|sum|count|created|total)$", "", name) for name in shown}
+    for expression in expressions:
+        [name] = set(re.findall(r"sparsebandits_\w+", expression))
+        labels = set(re.findall(r"(\w+)=", " ".join(re.findall(rf"^{name}{{(.*)}}", text, re.M))))
+        listed = re.findall(r"by \(([^)]*)\)", expression)
+        used = {label for part in listed for label in part.split(", ")}
+        used |= set(re.findall(r"(\w+)(?:=~|!~|!=|=)\"", expression))
+        assert used <= labels, expression
+    calls = {call.name for call in CALLS}
+    asked = re.findall(r'call=~"([^"]*)"', " ".join(expressions))
+    assert asked
+    assert all(name in calls for names in asked for name in names.split("|"))
+
+
+def test_the_dashboard_can_be_imported() -> None:
+    """There is no Grafana here: what its import reads is there, and each panel finds its source."""
+    dashboard = json.loads((ROOT / "deploy" / "grafana.json").read_text())
+    assert dashboard["uid"]
+    assert dashboard["title"]
+    assert "id" not in dashboard  # of the Grafana where it was made
+    assert isinstance(dashboard["schemaVersion"], int)
+    [source] = dashboard["templating"]["list"]
+    assert (source["type"], source["query"]) == ("datasource", "prometheus")
+    panels = dashboard["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken: set[tuple[int, int]] = set()
+    for panel in panels:
+        assert panel["type"]
+        assert panel["title"]
+        assert panel["datasource"] == {"type": "prometheus", "uid": f"${{{source['name']}}}"}
+        letters = [target["refId"] for target in panel["targets"]]
+        assert len(set(letters)) == len(letters) > 0
+        x, y, width, height = (panel["gridPos"][name] for name in "xywh")
+        assert x + width <= 24
+        cells = {(x + i, y + j) for i in range(width) for j in range(height)}
+        assert not cells & taken
+        taken |= cells
 
 
 def test_the_unit_names_options_that_exist() -> None:
@@ -70,3 +109,39 @@ def test_the_unit_names_options_that_exist() -> None:
     name, *arguments = line.split()
     with app.commands[name].make_context(name, arguments) as parsed:
         assert parsed.params["host"] == "127.0.0.1"
+
+
+def test_systemd_reads_the_unit_without_a_word(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    unit = (ROOT / "deploy" / "sparsebandits.service").read_text()
+    copy = tmp_path / "sparsebandits.service"
+    copy.write_text(re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", unit, flags=re.MULTILINE))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", copy],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout + done.stderr == ""
+
+
+def test_nginx_takes_the_proxy(tmp_path: Path) -> None:
+    if shutil.which("nginx") is None or shutil.which("openssl") is None:
+        pytest.skip("nginx or openssl is not installed")
+    certificate, key = tmp_path / "learners.pem", tmp_path / "learners.key"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-subj", "/CN=learners.example.org", "-keyout", key, "-out", certificate],
+        capture_output=True, check=True,
+    )  # fmt: skip
+    proxy = (ROOT / "deploy" / "nginx.conf").read_text()
+    proxy = proxy.replace("/etc/ssl/certs/learners.pem", str(certificate))
+    proxy = proxy.replace("/etc/ssl/private/learners.key", str(key))
+    around = tmp_path / "nginx.conf"
+    around.write_text(
+        f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {proxy} }}"
+    )
+    done = subprocess.run(
+        ["nginx", "-t", "-p", tmp_path, "-c", around], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warn" not in done.stderr

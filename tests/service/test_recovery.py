@@ -5,10 +5,10 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 import msgspec
@@ -114,9 +114,8 @@ def test_a_gap_in_the_log_and_an_unreadable_event_are_refused(farm: Farm, usual_
         "UPDATE events SET kind = 'nonsense' WHERE sequence = 12",
     ):
         change(usual_url, "DELETE FROM learners", "DELETE FROM events", "DELETE FROM snapshots")
-        with restarted(farm, usual_url, lambda harm=harm: change(  # type: ignore[misc]
-            usual_url, harm, "DELETE FROM snapshots"
-        )) as client:  # fmt: skip
+        harmed = partial(change, usual_url, harm, "DELETE FROM snapshots")
+        with restarted(farm, usual_url, harmed) as client:
             assert kind_of(client.get("/v1/learners/a/export")) == "damaged"
 
 
@@ -209,18 +208,20 @@ def test_check_finds_every_kind_of_harm(usual_url: str, farm: Farm) -> None:
 
 
 def in_process(
-    url: str, work: Callable[[Groups], object], resident: int = 10, snapshot_every: int = 4
+    url: str, work: Callable[[Groups], Awaitable[None]], resident: int = 10, snapshot_every: int = 4
 ) -> None:
     async def run() -> None:
         store = open_store(url)
         await store.prepare()
-        await work(Groups(store, Residents(resident, 2**30), Metrics(), snapshot_every))  # type: ignore[misc]
+        await work(Groups(store, Residents(resident, 2**30), Metrics(), snapshot_every))
         await store.close()
 
     asyncio.run(run())
 
 
-def test_a_clock_that_is_set_back_does_not_reorder_the_log(usual_url: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_clock_that_is_set_back_does_not_reorder_the_log(
+    usual_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = [1000.0]
     monkeypatch.setattr(time, "time", lambda: clock[0])
 
@@ -245,13 +246,13 @@ def test_one_bad_job_does_not_take_its_group_with_it(usual_url: str) -> None:
     class BrokenError(Exception):
         pass
 
-    def fail(results: object) -> None:
+    def fail(results: object) -> NoReturn:
         raise BrokenError
 
     async def run(groups: Groups) -> None:
         body = msgspec.json.encode(POLICY.to_dict())
         jobs = [Job([Create(key, POLICY, body, 0, None, None)], single) for key in "abc"]
-        jobs.append(Job([Create("bad", POLICY, body, 0, None, None)], fail))  # type: ignore[arg-type]
+        jobs.append(Job([Create("bad", POLICY, body, 0, None, None)], fail))
         answers = await groups.run(jobs)
         assert [answer.status for _, answer in answers] == [201, 201, 201, 500]
         asked = await groups.run([Job([Ask(key, None, None, 1)], single) for key in "abc"])

@@ -1,7 +1,7 @@
 """Who takes part: one line each. A peer's package is imported when it plays, not before."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from importlib import import_module, metadata
 from pathlib import Path
@@ -54,50 +54,28 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
+_levels = partial(Entry, module="ours", rewards=("peak",))
+"""Of ours, where an input has several levels."""
+
+_slow = partial(Entry, seeds=3, curved_seeds=1, trials=50, is_slow=True)
+"""A peer of whose decisions few can be afforded."""
+
 PLAYERS: dict[str, Entry] = {
     "sparse-thompson": Entry(label="**SparseThompson**", module="ours", make="sparse_thompson"),
-    "two-levels": Entry(
-        label="**SparseThompson**, blocks of 2 levels",
-        module="ours",
-        make="two_levels",
-        rewards=("peak",),
-    ),
-    "three-levels": Entry(
-        label="**SparseThompson**, blocks of 3 levels",
-        module="ours",
-        make="three_levels",
-        rewards=("peak",),
-    ),
+    "two-levels": _levels(label="**SparseThompson**, blocks of 2 levels", make="two_levels"),
+    "three-levels": _levels(label="**SparseThompson**, blocks of 3 levels", make="three_levels"),
     "lin-ts": Entry(label="our LinTS, sigma told", module="ours", make="lin_ts"),
-    "bofire-linear": Entry(
+    "bofire-linear": _slow(
         label="BoFire, `LinearSurrogate`",
         module="bofire_peers",
         make="linear_surrogate",
         package="bofire",
-        seeds=3,
-        curved_seeds=1,
-        trials=50,
-        is_slow=True,
     ),
-    "bofire": Entry(
-        label="BoFire, default",
-        module="bofire_peers",
-        make="default",
-        package="bofire",
-        seeds=3,
-        curved_seeds=1,
-        trials=50,
-        is_slow=True,
+    "bofire": _slow(
+        label="BoFire, default", module="bofire_peers", make="default", package="bofire"
     ),
-    "baybe": Entry(
-        label="BayBE, default",
-        module="baybe_peer",
-        make="BaybePlayer",
-        package="baybe",
-        seeds=3,
-        curved_seeds=1,
-        trials=50,
-        is_slow=True,
+    "baybe": _slow(
+        label="BayBE, default", module="baybe_peer", make="BaybePlayer", package="baybe"
     ),
     "optuna": Entry(
         label="Optuna TPE, 5 slots", module="optuna_peer", make="TpePlayer", package="optuna"

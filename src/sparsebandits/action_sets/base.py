@@ -138,9 +138,10 @@ class ActionSet(Described):
         one.
         """
         state = choice.start(self.available[None])
-        on = (choice.select(np.abs(theta)[None], state) | (state == IN))[0]
-        nothing = np.zeros(self.dim, dtype=np.bool_)
-        return on if choice.allows(on[None])[0] else choice.complete(nothing, self.available)
+        on = choice.select(np.abs(theta)[None], state) | (state == IN)
+        if choice.allows(on)[0] and self.available[on[0]].all():
+            return np.asarray(on[0])
+        return choice.complete(np.zeros(self.dim, dtype=np.bool_), self.available)
 
     def obeys(self, action: FloatArray, choice: Choice) -> bool:
         """Whether what an action uses, (dim,), may be on under the rules.
@@ -156,7 +157,10 @@ class ActionSet(Described):
         """Return H, or rules, as arrays for the coordinates of this set; made once."""
         if isinstance(sparsity, Rules):
             rules: Rules = sparsity
-            return self.remember(("choice", rules), lambda: rules.choice(self.names, self.dim))
+            # Of the whole set: what is available now changes no rule.
+            return self.whole.remember(
+                ("choice", rules), lambda: rules.choice(self.names, self.dim)
+            )
         return Choice(self.dim, as_sparsity(sparsity, self.dim))
 
     def _why_empty(self) -> str:
@@ -170,9 +174,19 @@ class ActionSet(Described):
         ):
             return
         what = f"at most {sparsity} non-zeros" if rules is None else f"a support of {rules!r}"
-        raise InvalidValueError(
-            f"{self!r} has no action with {what}: {self._why_empty()}. Relax the set or the rules."
-        )
+        missing = [] if rules is None else self._never_available(rules)
+        why, remedy = self._why_empty(), "Relax the set or the rules."
+        if not self.is_unrestricted:
+            why += f", with {self.available_count} of {self.dim} coordinates available"
+        if missing:
+            why = f"{describe(missing)} must always be on, and is not available"
+            remedy = "Make it available, or leave it out of `always`."
+        raise InvalidValueError(f"{self!r} has no action with {what}: {why}. {remedy}")
+
+    def _never_available(self, rules: Rules) -> list[int | str]:
+        """Return what the rules want on, always, and cannot be; by its name, if it has one."""
+        missing = [i for i in self.choice_of(rules).always if not self.available[i]]
+        return [i if self.names is None else self.names[i] for i in missing]
 
     def _has_action(self, sparsity: int, rules: Rules | None) -> bool:
         choice = self.choice_of(sparsity if rules is None else rules)

@@ -9,7 +9,7 @@ from sparsebandits.action_sets.base import ActionSet
 from sparsebandits.action_sets.choices import Choice
 from sparsebandits.action_sets.doses import as_doses
 from sparsebandits.action_sets.forms import Spending
-from sparsebandits.action_sets.knapsack import BestSpend, Purse, best_spend
+from sparsebandits.action_sets.knapsack import best_spend
 from sparsebandits.action_sets.scaling import length
 from sparsebandits.errors import InvalidValueError, SolverError
 from sparsebandits.validation import (
@@ -95,9 +95,11 @@ class Budget(ActionSet):
 
     def support_for(self, theta: FloatArray, choice: Choice) -> BoolArray | None:
         """Return the support of the best spend that the rules allow; None if none is possible."""
-        best = self._search(theta[None], choice)
+        best = best_spend(theta[None], self.form, choice)
         if np.isfinite(best.values[0]):
-            return np.asarray(best.on[0])
+            on = np.zeros(self.dim, dtype=np.bool_)
+            on[best.supports[0][best.supports[0] >= 0]] = True
+            return on
         if not best.proven[0]:
             raise SolverError(
                 f"Whether {self._summary()} can be spent under these rules was not decided within "
@@ -118,13 +120,6 @@ class Budget(ActionSet):
             )
         return f"all of the total, {self.total:g}, must be spent, and {parts}"
 
-    def _search(self, theta: FloatArray, choice: Choice) -> BestSpend:
-        """Find the best spend under the rules for each row, (n, dim)."""
-        form = self.form
-        upper = np.broadcast_to(form.upper, theta.shape)
-        doses = None if form.doses is None else np.broadcast_to(form.doses, theta.shape)
-        return best_spend(theta, Purse(self.total, upper, doses, self.spend_all), choice)
-
     # ------------------------------------------------------------------ responses
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
@@ -136,8 +131,8 @@ class Budget(ActionSet):
         kept = (response == 0.0) | (response >= doses) | np.isnan(response)
         rest = np.flatnonzero(~kept.all(axis=1))
         if rest.size:
-            purse = Purse(self.total, upper[rest], doses[rest], self.spend_all)
-            best = best_spend(theta[rest], purse, Choice(theta.shape[1], theta.shape[1]))
+            given = Spending(self.total, upper[rest], doses[rest], self.spend_all)
+            best = best_spend(theta[rest], given, Choice(theta.shape[1], theta.shape[1]))
             response[rest] = np.where(np.isfinite(best.values)[:, None], best.spent, np.nan)
         return response
 

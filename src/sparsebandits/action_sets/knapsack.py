@@ -25,9 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebandits.action_sets.choices import Choice
-from sparsebandits.action_sets.spend_relaxation import ROUNDING, SpendProblem
+from sparsebandits.action_sets.forms import Spending
+from sparsebandits.action_sets.spend_relaxation import SpendProblem
 from sparsebandits.action_sets.spend_search import SpendSearch
-from sparsebandits.validation import BoolArray, FloatArray
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 NODE_LIMIT = 20_000
 """Nodes per theta; those that wait take at most about 8 bytes per node and open coordinate."""
@@ -39,8 +40,8 @@ class BestSpend:
 
     Attributes
     ----------
-    on : (n, d) bool array
-        The support; nothing where no allowed spend was found.
+    supports : (n, width) int array
+        What is on, ascending, padded with -1; nothing where no allowed spend was found.
     spent : (n, d)
         What is spent on it.
     values, bounds : (n,)
@@ -49,99 +50,72 @@ class BestSpend:
         Whether none is better; where none was found, whether there is none.
     """
 
-    on: BoolArray
+    supports: IntArray
     spent: FloatArray
     values: FloatArray
     bounds: FloatArray
     proven: BoolArray
 
-
-@dataclass(frozen=True, eq=False)
-class Purse:
-    """What may be spent: rows of upper bounds and least doses, (n, d), and the total.
-
-    Parameters
-    ----------
-    total : float
-    upper : (n, d)
-        0 for a coordinate that must not be used.
-    doses : (n, d), optional
-        What is spent at least on a coordinate that is on.
-    spend_all : bool
-        Whether the total must be spent.
-    """
-
-    total: float
-    upper: FloatArray
-    doses: FloatArray | None = None
-    spend_all: bool = False
+    def note(self, row: int, theta: FloatArray, spending: Spending, found: SpendSearch) -> None:
+        """Write down what was found for one theta, (d,), in its own unit."""
+        value, on = found.value, found.on
+        if on:
+            worth = theta[on].tolist()
+            spent = spending.fill(worth, row, on)
+            value = sum([w * amount for w, amount in zip(worth, spent, strict=True)])
+            self.spent[row, on] = spent
+            if found.problem.rules.is_plain:
+                on = [i for i, amount in zip(on, spent, strict=True) if amount > 0.0]
+            self.supports[row, : len(on)] = sorted(on)
+        self.values[row] = self.bounds[row] = value
+        self.proven[row] = found.bound <= found.value
 
 
 def best_spend(
-    theta: FloatArray, purse: Purse, choice: Choice, *, seconds: float = np.inf
+    theta: FloatArray, spending: Spending, choice: Choice, *, seconds: float = np.inf
 ) -> BestSpend:
     """Find the best allowed spend for every theta.
 
     Parameters
     ----------
     theta : (n, d)
-    purse : Purse
+    spending : Spending
     choice : Choice
     seconds : float
         After which the search stops, for all theta together.
 
     Examples
     --------
-    >>> purse = Purse(1.0, np.array([[0.1, 0.2, 1.0]]))
-    >>> spend = best_spend(np.array([[3.0, 2.0, 1.9]]), purse, Choice(3, 1))
-    >>> spend.on.tolist(), spend.proven.tolist()
-    ([[False, False, True]], [True])
+    >>> spending = Spending(1.0, np.array([0.1, 0.2, 1.0]))
+    >>> spend = best_spend(np.array([[3.0, 2.0, 1.9]]), spending, Choice(3, 1))
+    >>> spend.supports.tolist(), spend.proven.tolist()
+    ([[2]], [True])
     """
     begun = time.monotonic()
     n, dim = theta.shape
-    caps, doses = _in_units(purse)
-    usable = caps > 0.0
-    unit = np.abs(theta).max(axis=1, initial=0.0, where=usable)
-    unit[unit == 0.0] = 1.0
-    worth = theta / unit[:, None]
-    may_be_on = usable
-    if not (purse.spend_all or choice.at_least or choice.always):
-        may_be_on = usable & (worth > 0.0)  # the others are worth nothing at any price
-    ranked = np.argsort(-worth, axis=1, kind="stable")
     spend = BestSpend(
-        np.zeros((n, dim), dtype=np.bool_),
+        np.full((n, choice.width), -1, dtype=np.intp),
         np.zeros((n, dim)),
         np.empty(n),
         np.empty(n),
         np.empty(n, dtype=np.bool_),
     )
-    rules = choice.listed
+    usable = spending.usable
+    unit = np.abs(theta * usable).max(axis=1)
+    unit[unit == 0.0] = 1.0
+    worth = theta / unit[:, None]
+    if not (spending.spend_all or choice.at_least or choice.always):
+        usable = usable & (worth > 0.0)  # the others are worth nothing at any price
+    ranked = (-worth).argsort(axis=1, kind="stable")
+    listed, rules = spending.listed, choice.listed
     for row in range(n):
-        order = ranked[row]
-        order = order[may_be_on[row, order]]
-        problem = SpendProblem(
-            worth[row].tolist(), caps[row].tolist(), doses[row].tolist(), rules, purse.spend_all
-        )
+        order, ends = ranked[row], listed[row % len(listed)]  # of its own, or the same for all
+        problem = SpendProblem(worth[row].tolist(), *ends, rules, spending.spend_all)
         deadline = begun + seconds * (row + 1) / n
-        search = SpendSearch(problem, order.tolist(), NODE_LIMIT, deadline)
-        spend.spent[row, search.on] = search.spent
-        spend.on[row, search.on] = True
-        spend.values[row], spend.bounds[row] = search.value, search.bound
-    if choice.is_plain:
-        spend.on[...] = spend.spent > 0.0
-    spend.proven[...] = spend.bounds <= spend.values
-    spend.spent[...] *= purse.total
-    scale = unit * purse.total
-    for values in (spend.values, spend.bounds):
-        np.multiply(values, scale, out=values, where=np.isfinite(values))
+        search = SpendSearch(
+            problem, order[usable[row % len(usable), order]].tolist(), NODE_LIMIT, deadline
+        )
+        spend.note(row, theta[row], spending, search)
+        if not spend.proven[row]:
+            spend.bounds[row] = max(spend.values[row], search.bound * unit[row] * spending.total)
     return spend
-
-
-def _in_units(purse: Purse) -> tuple[FloatArray, FloatArray]:
-    """Return upper bounds and least doses in units in which the total is 1."""
-    caps = np.minimum(purse.upper / purse.total, 1.0)
-    if purse.doses is None or not purse.doses.any():
-        return caps, np.zeros_like(caps)
-    doses = np.where(purse.upper > 0.0, purse.doses / purse.total, 0.0)
-    caps = np.where(doses > 1.0 + ROUNDING, 0.0, caps)
-    return caps, np.where(caps > 0.0, np.minimum(doses, caps), 0.0)

@@ -63,6 +63,10 @@ class ListedRules:
 
     def still_open(self, inside: list[int], free: list[int]) -> list[int] | None:
         """Return what of `free` may still be on beside `inside`; None if rules are broken."""
+        if self.is_plain:
+            if len(inside) > self.at_most:
+                return None
+            return free if len(inside) < self.at_most else []
         if self.limits:
             left = self.room(inside)
             if min(left) < 0:

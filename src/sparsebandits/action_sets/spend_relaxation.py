@@ -8,8 +8,8 @@ of a choice that spends too much meets that of one that does not.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from math import inf
+from operator import neg
 from typing import NamedTuple
 
 from sparsebandits.action_sets.listed_rules import ListedRules
@@ -20,9 +20,8 @@ ROUNDING = 1e-12
 """Relative; values closer than this are equal."""
 
 
-@dataclass(frozen=True, eq=False)
-class SpendProblem:
-    """One theta and its purse, in units in which the total and the largest abs(theta) are 1.
+class SpendProblem(NamedTuple):
+    """One theta and its budget, in units in which the total and the largest abs(theta) are 1.
 
     Parameters
     ----------
@@ -96,16 +95,20 @@ class Relaxation:
         worth, caps, doses = problem.worth, problem.caps, problem.doses
         self._ends = [(worth[i], caps[i], doses[i]) for i in inside]
         self._worth, self._caps = [worth[i] for i in free], [caps[i] for i in free]
-        self._falling = [-w for w in self._worth]
         rules = problem.rules
         self._opened = rules.touched(inside) if rules.blocks else set[int]()
-        self._room = rules.room(inside) if rules.nested_of else []
+        self._room, self._group_of = list[int](), list[int]()
+        if rules.nested_of:
+            self._room = rules.room(inside)
+            self._group_of = [rules.nested_of.get(i, -1) for i in free]
         self._places = rules.at_most - len(self._opened if rules.blocks else inside)
         self.bound, self.price = inf, 0.0
-        least = sum(m for _, _, m in self._ends)
+        least = earn = 0.0
+        for w, _, dose in self._ends:
+            least += dose
+            earn += w * dose
         # Least doses that are all of the budget may add up to a little more by rounding; then the
         # line of a choice that spends too much must still be another one.
-        earn = sum(w * m for w, _, m in self._ends)
         self.cheap = self.dear = Line(min(least, 1.0), earn, [])
         self._known: tuple[Line, ...] = (self.cheap,)
         if near is not None:
@@ -182,7 +185,7 @@ class Relaxation:
 
     def _choose(self, price: float) -> Line:
         """Return the best choice at a price."""
-        count = bisect_left(self._falling, -price)  # these are worth more
+        count = bisect_left(self._worth, -price, key=neg)  # these are worth more
         scores = [(w - price) * c for w, c in zip(self._worth[:count], self._caps, strict=False)]
         return self._line(price, [self.free[place] for place in self._select(scores)])
 
@@ -224,9 +227,9 @@ class Relaxation:
 
     def _best_of_groups(self, ranked: list[int]) -> list[int]:
         """Leave of each nested group the first that it has room for."""
-        left, kept, nested_of = self._room.copy(), [], self.problem.rules.nested_of
+        left, kept, group_of = self._room.copy(), [], self._group_of
         for place in ranked:
-            group = nested_of.get(self.free[place], -1)
+            group = group_of[place]
             if group >= 0:
                 if left[group] <= 0:
                     continue
@@ -257,7 +260,7 @@ class Relaxation:
             (w - price) * (c if w > price else doses[i])
             for w, c, i in zip(self._worth, self._caps, self.free, strict=True)
         ]
-        count = bisect_left(self._falling, -price)
+        count = bisect_left(self._worth, -price, key=neg)
         chosen = self._select(scores[:count])
         selected = set(chosen)
         if self.problem.rules.blocks is not None:
@@ -297,8 +300,7 @@ class Relaxation:
         """
         least = self._least(scores, chosen)
         others = [place for place in range(len(scores)) if place not in selected]
-        nested_of, left, worst = self.problem.rules.nested_of, self._room.copy(), {-1: least}
-        group_of = [nested_of.get(i, -1) for i in self.free]
+        group_of, left, worst = self._group_of, self._room.copy(), {-1: least}
         for place in chosen:  # the best first
             group = group_of[place]
             if group >= 0:
@@ -350,13 +352,12 @@ class Relaxation:
 
     def _best_left_out(self, scores: list[float], selected: set[int], place: int) -> float:
         """Return the best score of a place's group that is not chosen, at least 0."""
-        nested_of = self.problem.rules.nested_of
-        group = nested_of.get(self.free[place], -1)
+        group = self._group_of[place]
         if group < 0:
             return 0.0
         rivals = (
             scores[other]
-            for other, i in enumerate(self.free)
-            if other not in selected and nested_of.get(i) == group
+            for other, others_group in enumerate(self._group_of)
+            if others_group == group and other not in selected
         )
         return max(0.0, max(rivals, default=0.0))

@@ -8,8 +8,8 @@ between bound and best answer are fixed; one of the rest is branched on.
 import heapq
 import itertools
 import time
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from sparsebandits.action_sets.spend_relaxation import (
     ROUNDING,
@@ -20,8 +20,7 @@ from sparsebandits.action_sets.spend_relaxation import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class _Node:
+class _Node(NamedTuple):
     """What is on, and what is open, in the order of theta; and where its parent's bound was."""
 
     inside: list[int]
@@ -46,9 +45,7 @@ class SpendSearch:
     value : float
         Of the best answer found; minus infinity if none was.
     on : list of int
-        Its support.
-    spent : list of float
-        What is spent on each of that.
+        Its support, the largest theta first.
     bound : float
         No answer is better than this: `value`, if that is proven.
     """
@@ -57,10 +54,11 @@ class SpendSearch:
         self, problem: SpendProblem, order: list[int], node_limit: int, deadline: float
     ) -> None:
         self.problem = problem
-        self.value, self.on, self.spent = -inf, list[int](), list[float]()
+        self.value, self.on = -inf, list[int]()
         rules = problem.rules
         if not (problem.spend_all or rules.at_least or rules.always):
             self.value = 0.0  # spend nothing
+        self._floor = self.value  # what a bound must exceed to be of interest
         self._rank = {i: place for place, i in enumerate(order)}
         self._heap: list[tuple[float, int, _Node]] = []
         self._made, self._visited = itertools.count(0, -1), 0
@@ -73,7 +71,7 @@ class SpendSearch:
 
     def _run(self, node_limit: int, deadline: float) -> None:
         while self._heap:
-            if -self._heap[0][0] <= self._floor():
+            if -self._heap[0][0] <= self._floor:
                 self._heap.clear()
                 return
             late = self._visited and time.monotonic() >= deadline
@@ -83,14 +81,10 @@ class SpendSearch:
             bound, _, node = heapq.heappop(self._heap)
             self._look_at(node, -bound)
 
-    def _floor(self) -> float:
-        """Return what a bound must exceed to be of interest."""
-        return self.value + ROUNDING * abs(self.value) if self.value > -inf else -inf
-
     def _push(
         self, bound: float, inside: list[int], free: list[int], near: Meeting | None = None
     ) -> None:
-        if bound <= self._floor():
+        if bound <= self._floor:
             return
         left = self.problem.rules.still_open(inside, free)
         if left is not None:
@@ -100,13 +94,13 @@ class SpendSearch:
 
     def _look_at(self, node: _Node, bound: float) -> None:
         """Bound a node, and replace it by its children unless that settles it."""
-        relaxed = Relaxation(self.problem, node.inside, node.free, node.near, self._floor())
+        relaxed = Relaxation(self.problem, node.inside, node.free, node.near, self._floor)
         bound = min(bound, relaxed.bound)
         if bound == -inf:
             return
         for line in relaxed.found:
             self._offer(node, line)
-        if bound <= self._floor():
+        if bound <= self._floor:
             return
         chosen, costs = relaxed.other_choices()
         gap = inf  # what costs more is decided
@@ -137,7 +131,7 @@ class SpendSearch:
     # ------------------------------------------------------------------ answers
 
     def _offer(self, node: _Node, line: Line) -> None:
-        """Fill a choice, or what of it is allowed."""
+        """Fill a choice, or what of it is allowed; H is never exceeded by one."""
         rules, on = self.problem.rules, node.inside + line.chosen
         if not rules.is_plain and not rules.allow(on):
             on = node.inside + rules.those_that_fit(node.inside, line.chosen + node.free)
@@ -146,25 +140,23 @@ class SpendSearch:
         self._fill(on)
 
     def _fill(self, on: list[int]) -> None:
-        """Spend on all of these in the order of theta; keep it if it is allowed and better."""
+        """Spend on all of these, which the rules allow, in the order of theta; keep the better."""
         problem = self.problem
         worth, caps, doses = problem.worth, problem.caps, problem.doses
-        if not problem.rules.allow(on):
-            return
         on = sorted(on, key=self._rank.__getitem__)
         left = 1.0 - sum([doses[i] for i in on])
         if left < -ROUNDING:
             return
         if problem.spend_all and sum([caps[i] for i in on]) < 1.0 - ROUNDING:
             return
-        spent, value = [], 0.0
+        value = 0.0
         for i in on:
             w, least = worth[i], doses[i]
             more = min(caps[i] - least, left) if w > 0.0 or problem.spend_all else 0.0
             if more > 0.0:
                 left -= more
                 least += more
-            spent.append(least)
             value += w * least
         if value > self.value:
-            self.value, self.on, self.spent = value, on, spent
+            self.value, self.on = value, on
+            self._floor = value + ROUNDING * abs(value)

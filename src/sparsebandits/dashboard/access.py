@@ -50,11 +50,20 @@ class Visit:
         """Return a part of the query."""
         return self.request.query_params.get(name, default)
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it is the script of a page that is open, which looks for news."""
+        return "x-live" in self.request.headers
+
+    @property
+    def says_something(self) -> bool:
+        """Whether the page that is sent has something to say first."""
+        return bool(self.session.said) and not self.is_live
+
     def page(self, template: str, *, status: int = 200, etag: str = "", **records: Any) -> Response:
         """Return a page; what was to be said is said once."""
-        is_live = "x-live" in self.request.headers
-        said = "" if is_live else self.session.said
-        if not is_live:
+        said = self.session.said if self.says_something else ""
+        if said:
             self.session.said = ""
         text = render(
             template,

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,9 @@ from sparsebandits.validation import FloatArray, IntArray
 
 Role = Literal["main", "quiet", "second"]
 """How a trace stands out: the one to look at, what is behind it, and one to compare with."""
+
+_FEW = 8
+"""Whole numbers up to which each has its mark below an axis."""
 
 Numbers = Sequence[float] | FloatArray | IntArray
 Labels = Sequence[str]
@@ -140,15 +144,17 @@ class Chart:
     sentence: str
     height: int = 320
     x_is_time: bool = False
+    x_is_whole: bool = False
+    """Whether x counts, so that there is nothing between 1 and 2."""
     is_list: bool = False
     """Whether y has a name per row, the first on top."""
     x_log: bool = False
     y_log: bool = False
     y_from_zero: bool = False
 
-    @property
+    @cached_property
     def json(self) -> str:
-        """What the script reads, safe inside a script element."""
+        """What the script reads, safe inside a script element; written once for all who look."""
         traces = [trace for layer in self.layers for trace in layer.traces()]
         y_axis: dict[str, Any] = {"title": {"text": self.y_label}, "automargin": True}
         x_axis: dict[str, Any] = {"title": {"text": self.x_label}, "automargin": True}
@@ -157,6 +163,11 @@ class Chart:
             y_axis |= {"autorange": "reversed", "type": "category", "dtick": 1}
         if self.x_is_time:
             x_axis["type"] = "date"
+        if self.x_is_whole:
+            x_axis["tickformat"] = ",d"
+            counted = [value for trace in traces for value in trace["x"]]
+            if max(counted, default=0) - min(counted, default=0) < _FEW:
+                x_axis["dtick"] = 1
         if self.y_from_zero:
             y_axis["rangemode"] = "tozero"
         x_axis |= {"type": "log"} if self.x_log else {}
@@ -194,7 +205,7 @@ def axis(history: History, by_time: bool) -> dict[str, Any]:
     """Return how a chart names that axis."""
     if by_time and history.has_times:
         return {"x_label": "time of the decision (UTC)", "x_is_time": True}
-    return {"x_label": "number of the decision"}
+    return {"x_label": "number of the decision", "x_is_whole": True}
 
 
 def clock(moment: float) -> str:

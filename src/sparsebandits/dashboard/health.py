@@ -22,6 +22,7 @@ _FAR_FROM_NORMAL = 0.5
 """Skewness or excess kurtosis below which not being normal is of no consequence."""
 
 _NO_REST = "The model explains these rewards without any rest."
+_NOTHING = "Nothing to do."
 
 State = Literal["fine", "look", "unknown"]
 
@@ -48,6 +49,14 @@ def findings(sample: Sample) -> list[Finding]:
     ]
 
 
+def _fine(title: str, meaning: str, p: float = float("nan"), advice: str = _NOTHING) -> Finding:
+    return Finding(title=title, state="fine", meaning=meaning, advice=advice, p=p)
+
+
+def _look(title: str, meaning: str, advice: str, p: float) -> Finding:
+    return Finding(title=title, state="look", meaning=meaning, advice=advice, p=p)
+
+
 def _untold(title: str, why: str, advice: str = "Come back with more rewards.") -> Finding:
     return Finding(title=title, state="unknown", meaning=why, advice=advice)
 
@@ -64,27 +73,22 @@ def normality(sample: Sample) -> Finding:
         return _too_few(title, sample)
     found = normality_test(residuals(sample))
     if not found.is_known:
-        return _untold(
-            title, "The model explains these rewards without any rest.", "Nothing to do."
-        )
+        return _untold(title, _NO_REST, _NOTHING)
     if found.is_alarm and found.gain > _FAR_FROM_NORMAL:
         values = np.unique(sample.rewards).size
         kind = "few distinct rewards, such as yes or no" if values <= 10 else _shape(sample)
-        return Finding(
-            title=title,
-            state="look",
-            meaning=f"They are not normal ({kind}): estimates still settle, but intervals and "
+        return _look(
+            title,
+            f"They are not normal ({kind}): estimates still settle, but intervals and "
             "probabilities on these pages are rough.",
-            advice="Look for rewards in a wrong unit and correct them; with heavy tails tell a "
+            "Look for rewards in a wrong unit and correct them; with heavy tails tell a "
             "capped or logarithmic reward.",
-            p=found.p,
+            found.p,
         )
-    return Finding(
-        title=title,
-        state="fine",
-        meaning="They are close enough to normal: intervals and probabilities mean what they say.",
-        advice="Nothing to do.",
-        p=found.p,
+    return _fine(
+        title,
+        "They are close enough to normal: intervals and probabilities mean what they say.",
+        found.p,
     )
 
 
@@ -119,16 +123,12 @@ def drift(sample: Sample) -> Finding:
         return _too_few(title, sample)
     found = drift_test(sample)
     if not found.is_known:
-        return _untold(
-            title, "The model explains these rewards without any rest.", "Nothing to do."
-        )
+        return _untold(title, _NO_REST, _NOTHING)
     if not found.is_alarm:
-        return Finding(
-            title=title,
-            state="fine",
-            meaning="Residuals keep to 0 all the time: no sign that effects or baseline change.",
-            advice="Nothing to do.",
-            p=found.p,
+        return _fine(
+            title,
+            "Residuals keep to 0 all the time: no sign that effects or baseline change.",
+            found.p,
         )
     if sample.half_life is None:
         advice = "Make a learner with half_life, in decisions, so that old rewards fade."
@@ -137,13 +137,11 @@ def drift(sample: Sample) -> Finding:
             f"It forgets already (half_life {sample.half_life:g}); where rewards fall all the "
             "same, shorten it."
         )
-    return Finding(
-        title=title,
-        state="look",
-        meaning="Effects or baseline change over time: one fit does not describe early and late "
-        "rewards.",
-        advice=advice,
-        p=found.p,
+    return _look(
+        title,
+        "Effects or baseline change over time: one fit does not describe early and late rewards.",
+        advice,
+        found.p,
     )
 
 
@@ -151,12 +149,9 @@ def intercept(sample: Sample) -> Finding:
     """Ask whether rewards have a baseline."""
     title = "Is a baseline missing?"
     if sample.intercept:
-        return Finding(
-            title=title,
-            state="fine",
-            meaning="The model has a baseline: what is earned with everything off is no one's "
-            "effect.",
-            advice="Nothing to do.",
+        return _fine(
+            title,
+            "The model has a baseline: what is earned with everything off is no one's effect.",
         )
     if not sample.is_enough:
         return _too_few(title, sample)
@@ -164,22 +159,15 @@ def intercept(sample: Sample) -> Finding:
     if not found.is_known:
         return _untold(title, "With these actions a baseline cannot be told from the effects.")
     if found.is_alarm:
-        return Finding(
-            title=title,
-            state="look",
-            meaning=f"Yes: a baseline explains {found.gain:.0%} of what is left over, and the "
+        return _look(
+            title,
+            f"Yes: a baseline explains {found.gain:.0%} of what is left over, and the "
             "model takes it for effects of the coordinates.",
-            advice="Make a learner with intercept=True, or tell rewards minus what is earned "
+            "Make a learner with intercept=True, or tell rewards minus what is earned "
             "without any action.",
-            p=found.p,
+            found.p,
         )
-    return Finding(
-        title=title,
-        state="fine",
-        meaning="No: a baseline explains no more than chance would.",
-        advice="Nothing to do.",
-        p=found.p,
-    )
+    return _fine(title, "No: a baseline explains no more than chance would.", found.p)
 
 
 def curve(sample: Sample) -> Finding:
@@ -195,22 +183,15 @@ def curve(sample: Sample) -> Finding:
             "Nothing to do where doses are all or nothing; else log some in between (observe).",
         )
     if found.is_alarm:
-        return Finding(
-            title=title,
-            state="look",
-            meaning=f"Yes: squares of the doses explain {found.gain:.0%} of what is left over, "
+        return _look(
+            title,
+            f"Yes: squares of the doses explain {found.gain:.0%} of what is left over, "
             "such as diminishing returns or a best dose in between.",
-            advice="Describe levels of a coordinate as coordinates of their own (a block of "
+            "Describe levels of a coordinate as coordinates of their own (a block of "
             "levels, see docs/constraints.md), or tell the logarithm of the dose.",
-            p=found.p,
+            found.p,
         )
-    return Finding(
-        title=title,
-        state="fine",
-        meaning="No: doses seem to work in proportion.",
-        advice="Nothing to do.",
-        p=found.p,
-    )
+    return _fine(title, "No: doses seem to work in proportion.", found.p)
 
 
 def context(sample: Sample) -> Finding:
@@ -225,20 +206,18 @@ def context(sample: Sample) -> Finding:
     if not found.is_known:
         return _untold(title, "The context was always the same.")
     if found.is_alarm:
-        return Finding(
-            title=title,
-            state="fine",
-            meaning=f"Yes: it explains {found.gain:.0%} of what is left over without it.",
+        return _fine(
+            title,
+            f"Yes: it explains {found.gain:.0%} of what is left over without it.",
+            found.p,
             advice="Keep giving it.",
-            p=found.p,
         )
-    return Finding(
-        title=title,
-        state="look",
-        meaning="No: it explains no more than chance would, and every number of it has to be "
+    return _look(
+        title,
+        "No: it explains no more than chance would, and every number of it has to be "
         "learned for every coordinate.",
-        advice="Leave it out, or give fewer numbers.",
-        p=found.p,
+        "Leave it out, or give fewer numbers.",
+        found.p,
     )
 
 
@@ -262,19 +241,17 @@ def _rhythm(sample: Sample) -> Finding:
     steady = np.linspace(-1.0, 1.0, sample.rewards.size)[:, None]  # not to take a trend for it
     found = f_test(np.hstack([sample.whole, steady]), waves, sample.rewards)
     if found.is_alarm:
-        return Finding(
-            title=title,
-            state="look",
-            meaning=f"Yes: the time of day or week explains {found.gain:.0%} of what is left over.",
-            advice="Make a learner with context=2 and give sine and cosine of the hour to ask.",
-            p=found.p,
+        return _look(
+            title,
+            f"Yes: the time of day or week explains {found.gain:.0%} of what is left over.",
+            "Make a learner with context=2 and give sine and cosine of the hour to ask.",
+            found.p,
         )
-    return Finding(
-        title=title,
-        state="fine",
-        meaning="Not the time: hour and weekday explain no more than chance would.",
+    return _fine(
+        title,
+        "Not the time: hour and weekday explain no more than chance would.",
+        found.p,
         advice="Nothing to do; anything else that is known before a decision may be worth a try.",
-        p=found.p,
     )
 
 

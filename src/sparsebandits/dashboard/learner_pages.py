@@ -1,8 +1,10 @@
 """The pages of one learner, as functions from a visit to an answer."""
 
 import asyncio
+import time
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import Response
@@ -30,11 +32,16 @@ from sparsebandits.dashboard.sources import Source, View
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies.summary import Row
 from sparsebandits.service.answers import RefusedError
+from sparsebandits.service.auth import Caller
 
 _DRAWS = 200
 _LONGEST_TABLE = 200
-_KEPT = 32
-"""Pages that are kept as computed, those looked at last."""
+_KEPT, _SENT = 32, 4
+"""Pages that are kept as computed, those looked at last; and how many people's copies of each."""
+
+_REST, _LONGEST_REST = 10.0, 10.0
+"""Whoever plays has right of way: a page that is open is computed again after so many times as
+long as it took, and after so many seconds at the latest."""
 
 _CHECKBOXES = 60
 """Coordinates up to which each has a box to tick; beyond, they are named in a field."""
@@ -145,32 +152,60 @@ def health_page(view: View, by_time: bool) -> HealthPage:
     )
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Kept:
+    """A page as it was computed, for all who look at it, and as some of them have got it."""
+
+    version: str
+    page: Any
+    until: float
+    """Until then whoever has it open gets nothing newer."""
+    sent: dict[tuple[str, Caller], Response] = field(default_factory=dict)
+
+
 class LearnerPages:
     """The pages of one learner, on whatever source."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._thinking = asyncio.Semaphore(1)
-        self._computed: dict[tuple[str, str, str], tuple[str, Any]] = {}
+        self._computing = asyncio.Lock()
+        self._kept: OrderedDict[tuple[str, str, str], _Kept] = OrderedDict()
 
     async def _live(
         self, visit: Visit, template: str, compute: Callable[[View], Any], **more: Any
     ) -> Response:
         """Answer with a page that is sent anew only when the learner has changed."""
-        version = await self._source.version(visit.key)
-        etag = f"{version}-{visit.session.caller.scope}"
+        wanted = (visit.key, template, visit.request.url.query)
+        kept = self._kept.get(wanted)
+        if kept is None or not visit.is_live or time.monotonic() >= kept.until:
+            kept = await self._current(wanted, compute)
+        etag = f"{kept.version}-{visit.session.caller.scope}"
         if visit.is_current(etag):
             return Response(status_code=304, headers={"etag": f'"{etag}"'})
-        # Those who watch the same learner share what was computed.
-        wanted = (visit.key, template, visit.request.url.query)
-        known, page = self._computed.get(wanted, (None, None))
-        if known != version:
-            page = await self._source.look(visit.key, compute)
-            self._computed.pop(wanted, None)
-            self._computed[wanted] = (version, page)
-            while len(self._computed) > _KEPT:
-                del self._computed[next(iter(self._computed))]
-        return visit.page(template, etag=etag, page=page, **more)
+        if visit.says_something:
+            return visit.page(template, etag=etag, page=kept.page, **more)
+        reader = (visit.session.csrf, visit.session.caller)
+        if reader not in kept.sent:
+            if len(kept.sent) == _SENT:
+                del kept.sent[next(iter(kept.sent))]
+            kept.sent[reader] = visit.page(template, etag=etag, page=kept.page, **more)
+        return kept.sent[reader]
+
+    async def _current(self, wanted: tuple[str, str, str], compute: Callable[[View], Any]) -> _Kept:
+        """Return the page of the learner as it is now, computed if it has changed."""
+        async with self._computing:  # those who wait find what the first has computed
+            version, kept = await self._source.version(wanted[0]), self._kept.get(wanted)
+            if kept is None or kept.version != version:
+                started = time.monotonic()
+                page = await self._source.look(wanted[0], compute)
+                ended = time.monotonic()
+                rest = min(_REST * (ended - started), _LONGEST_REST)
+                kept = self._kept[wanted] = _Kept(version=version, page=page, until=ended + rest)
+            self._kept.move_to_end(wanted)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+            return kept
 
     async def show(self, visit: Visit) -> Response:
         """Show what a learner earns, believes and is sure of."""

@@ -90,7 +90,7 @@ def asset(name: str) -> tuple[bytes, str]:
     """Return what a page loads, and its type; plotly's script comes from its wheel."""
     if name == PLOTLY:
         path = _plotly_script()
-    elif name in ("dashboard.css", "dashboard.js"):
+    elif name in ("dashboard.css", "dashboard.js", "sketch.js"):
         path = HERE / "static" / name
     else:
         raise KeyError(name)

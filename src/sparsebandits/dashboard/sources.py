@@ -38,6 +38,10 @@ _KEPT = 16
 """Learners that are kept in memory, those looked at last."""
 
 _KEPT_BYTES = 2**28
+_NEAR = 128
+"""Events up to which a learner is caught up with. Beyond, the service's last snapshot is nearer: to
+live through all that happened since would cost what it cost those who played."""
+
 _MOST_LISTED = 100_000
 _EVENTS = 3 * RECENT
 """Events of a log that are read: the last ones; few decisions have more than three."""
@@ -140,7 +144,8 @@ class StoreSource:
 
     async def _resident(self, reads: Reads, row: LearnerRow) -> Resident:
         found = self._residents.get(row.key)
-        if found is not None and found.row.id == row.id:
+        is_near = found is not None and row.head - found.lived.sequence <= _NEAR
+        if found is not None and found.row.id == row.id and is_near:
             if found.lived.sequence < row.head:
                 try:
                     await self._residents.catch_up(reads, found, row)

@@ -19,6 +19,13 @@ FILMS_SHA256 = "6fe8d0739decb34caa70c4737f7ef69d615e32ce18ea1ec260af19e26aa6298b
 ALL_FILMS = "All films"
 """The rows of the extract that count every film once, whatever the number of its genres."""
 
+FILM_GENRES = (
+    "Action", "Adventure", "Animation", "Biography", "Comedy", "Crime", "Documentary", "Drama",
+    "Family", "Fantasy", "History", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Sport",
+    "Thriller", "War", "Western",
+)  # fmt: skip
+"""The genres of the extract, in its order."""
+
 SCORES = np.arange(101)
 """The critics' score of a film: how many in a hundred of its reviews are favourable."""
 
@@ -57,18 +64,22 @@ def film_recommendation() -> LinearEnvironment:
     (0.54, 0.552)
     """
     counts = film_counts()
-    every = counts.pop(ALL_FILMS)
-    films = np.stack(list(counts.values()))
+    every = counts[ALL_FILMS]
+    films = np.stack([counts[genre] for genre in FILM_GENRES])
     means = films @ SCORES / films.sum(axis=1)
     overall = every @ SCORES / every.sum()
     genre, score = np.nonzero(films)
     residuals = (SCORES[score] - means[genre]) / SCALE
     return LinearEnvironment(
-        action_set=Box(np.zeros(len(counts)), np.ones(len(counts))),
+        action_set=film_box(),
         theta_star=(means - overall) / SCALE,
         noise=Empirical(residuals.tolist(), films[genre, score].tolist()),
-        names=counts,
     )
+
+
+def film_box() -> Box:
+    """Return the airtimes of the genres, by name: the set of `film_recommendation`."""
+    return Box(np.zeros(len(FILM_GENRES)), np.ones(len(FILM_GENRES)), names=FILM_GENRES)
 
 
 def film_counts() -> dict[str, IntArray]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from sparsebandits.estimation.least_squares import inverse
 from sparsebandits.estimation.ridge import REFACTOR, VOID
@@ -26,6 +27,9 @@ _LONGEST = 1e4
 
 _ROOM = 64
 """Room is made for so many columns at once."""
+
+_ALONE = 8192
+"""Of an update with no more numbers than this BLAS makes no work for threads."""
 
 
 class CoreRidge:
@@ -114,7 +118,6 @@ class CoreRidge:
             square[:, :first, :first] = self._square[:, :first, :first]
             rows[:, :first] = self._rows[:, :first]
             self._square, self._rows = square, rows
-            self._strip = np.empty((_ROOM, room))
         places = np.arange(first, self.size)
         self.prior[places] = prior
         self.covariance[places, places] = 1 / np.where(prior > 0, prior, np.inf)
@@ -181,11 +184,7 @@ class CoreRidge:
         error = above - float(theta[places] @ values)
         theta += gain * (weight * error / growth)
         # The product of two numbers is the same in either order: C stays symmetric to the bit.
-        scaled = gain * np.sqrt(weight / growth)
-        for first in range(0, self.size, _ROOM):  # a strip at a time stays in the cache
-            some = scaled[first : first + _ROOM, None]
-            strip = np.multiply(some, scaled, out=self._strip[: some.size, : self.size])
-            covariance[first : first + _ROOM] -= strip
+        _subtract_square(self._square[0], gain * np.sqrt(weight / growth))
         self.gram[places[:, None], places] += weight * (values[:, None] * values)
         self.response[places] += weight * above * values
         self.squares += spread + weight * error * error / growth
@@ -347,6 +346,21 @@ class CoreRidge:
         )
 
 
+def _subtract_square(matrix: FloatArray, vector: FloatArray) -> None:
+    """Take v v' from the first rows and columns of a matrix whose length is a multiple of 64.
+
+    By a few columns at a time: more at once BLAS would share out among threads, whose start costs
+    more than the work.
+    """
+    room = len(matrix)
+    padded = np.zeros(room)
+    padded[: vector.size] = vector
+    columns, some = matrix.T, max(1, _ALONE // max(1, room))
+    for first in range(0, vector.size, some):
+        part = slice(first, first + some)
+        dger(-1.0, padded, padded[part], a=columns[:, part], overwrite_a=1)
+
+
 class CoreBelief:
     """N(theta, sigma^2 C) of one lane; see `CoreRidge`."""
 
@@ -365,8 +379,11 @@ class CoreBelief:
         return gains[None], np.maximum(widths, 0.0)[None]
 
     def widths(self, columns: FloatArray) -> FloatArray:
-        """Return x' C x alone."""
-        return self.gains(columns)[1]
+        """Return x' C x alone, from the entries of C that are used."""
+        used = np.flatnonzero(columns[0].any(axis=0))
+        sparse = columns[0][:, used]
+        widths = np.einsum("kd,kd->k", sparse @ self._covariance[used[:, None], used], sparse)
+        return np.asarray(np.maximum(widths, 0.0)[None])
 
     def some(self, rows: IntArray) -> "CoreBelief":
         """Return the only lane."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Inequalities, Points, QuadraticForm, Spending
 from sparsebandits.action_sets.choices import Choice
-from sparsebandits.action_sets.knapsack import Purse, best_spend
 from sparsebandits.action_sets.mixed_integer import sparse_mixed_integer
 from sparsebandits.errors import CompositionError
 from sparsebandits.oracles.solution import BatchSolution, BestSupport
+from sparsebandits.oracles.spending import solve_spending
 from sparsebandits.oracles.subset_table import best_subsets, tabulate
 from sparsebandits.oracles.swap import solve_swap
 from sparsebandits.oracles.top_h import solve_top_h
@@ -54,7 +54,12 @@ def solve_exact(
     """
     if action_set.sorting is not None:
         return replace(solve_top_h(action_set, theta, sparsity), method="exact")
-    best = _prove(action_set, theta, sparsity, time_limit, runner_up)
+    if isinstance(action_set.form, Spending):
+        choice = Choice(action_set.dim, sparsity)
+        return solve_spending(
+            action_set, action_set.form, theta, choice, time_limit=time_limit, runner_up=runner_up
+        )
+    best = _prove(action_set, action_set.form, theta, sparsity, time_limit, runner_up)
     supports = np.full((theta.shape[0], sparsity), -1, dtype=np.intp)
     for row, proof in enumerate(best):
         supports[row, : len(proof.support)] = proof.support
@@ -93,6 +98,7 @@ def is_cheap(action_set: ActionSet, sparsity: int) -> bool:
 
 def _prove(
     action_set: ActionSet,
+    form: QuadraticForm | Points | Inequalities | None,
     theta: FloatArray,
     sparsity: int,
     time_limit: float | None,
@@ -102,14 +108,12 @@ def _prove(
     usable = np.flatnonzero(action_set.available)
     size = min(sparsity, usable.size)
     count = math.comb(usable.size, size)
-    match action_set.form:
-        case QuadraticForm() as form:
+    match form:
+        case QuadraticForm():
             return _subsets(action_set, form, theta, size, time_limit, runner_up)
-        case Spending() as form:
-            return _spending(form, theta, sparsity, time_limit, runner_up)
-        case Points() as form:
+        case Points():
             return [_scan(form.sparse(sparsity), row) for row in theta]
-        case Inequalities() as form:
+        case Inequalities():
             if count > ENUMERABLE_PROGRAMS or not form.is_plain:
                 return [
                     _mixed_integer(action_set, form, row, sparsity, time_limit, runner_up)
@@ -229,37 +233,6 @@ def _mixed_integer(
         runner_up=runner_up,
     )
     return BestSupport(found.support, found.upper_bound, found.proven, found.runner_up)
-
-
-def _spending(
-    form: Spending, theta: FloatArray, sparsity: int, time_limit: float | None, runner_up: bool
-) -> list[BestSupport]:
-    # Half of the time is for the runners-up.
-    seconds = math.inf if time_limit is None else theta.shape[0] * time_limit / (1 + runner_up)
-    choice = Choice(theta.shape[1], sparsity)
-    best = best_spend(theta, _purse(form, theta), choice, seconds=seconds)
-    runners = np.full(theta.shape[0], math.nan)
-    if runner_up:
-        # A support that does not contain the best one lacks one of its coordinates.
-        rows, lacking = np.nonzero(best.on & best.proven[:, None])
-        purse = _purse(form, theta[rows])
-        upper = purse.upper.copy()
-        upper[np.arange(rows.size), lacking] = 0.0
-        purse = replace(purse, upper=upper)
-        second = best_spend(theta[rows], purse, choice, seconds=seconds)
-        runners[best.proven] = -math.inf
-        np.maximum.at(runners, rows, second.bounds)
-        runners[rows[~second.proven]] = math.nan
-    supports = [tuple(np.flatnonzero(support).tolist()) for support in best.on]
-    columns = (supports, best.bounds.tolist(), best.proven.tolist(), runners.tolist())
-    return [BestSupport(*row) for row in zip(*columns, strict=True)]
-
-
-def _purse(form: Spending, theta: FloatArray) -> Purse:
-    """Return the same bounds for every row of theta."""
-    upper = np.broadcast_to(form.upper, theta.shape)
-    doses = None if form.doses is None else np.broadcast_to(form.doses, theta.shape)
-    return Purse(form.total, upper, doses, form.spend_all)
 
 
 def _scan(points: FloatArray, theta: FloatArray) -> BestSupport:

@@ -9,13 +9,13 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Inequalities, Points, QuadraticForm, Spending
 from sparsebandits.action_sets.choices import FREE, IN, OUT, Choice
-from sparsebandits.action_sets.knapsack import Purse, best_spend
 from sparsebandits.action_sets.mixed_integer import sparse_mixed_integer
 from sparsebandits.errors import CompositionError
 from sparsebandits.oracles.ruled_greedy import ruled_greedy, ruled_swap
 from sparsebandits.oracles.ruled_sorting import best_by_sorting
 from sparsebandits.oracles.ruled_subsets import best_ruled_subset
 from sparsebandits.oracles.solution import BatchSolution, padded
+from sparsebandits.oracles.spending import solve_spending
 from sparsebandits.oracles.supports import Supports
 from sparsebandits.validation import BoolArray, FloatArray
 
@@ -33,6 +33,8 @@ def solve_ruled(
     runner_up: bool = False,
 ) -> BatchSolution:
     """Answer `sparse_argmax` under rules for rows of theta, (n, dim), whose entries are about 1."""
+    if not action_set.is_unrestricted:  # what is left may be too little
+        action_set.refuse_empty(action_set.dim, rules)
     choice = rules.on(action_set)
     chosen = _cheapest(action_set, choice) if method == "auto" else method
     match chosen:
@@ -141,11 +143,16 @@ def _exact(
     time_limit: float | None,
     runner_up: bool,
 ) -> BatchSolution:
+    form = action_set.form
+    if isinstance(form, Spending):
+        return solve_spending(
+            action_set, form, theta, choice, time_limit=time_limit, runner_up=runner_up
+        )
     n = theta.shape[0]
     # Half of the time is for the runners-up.
     seconds = math.inf if time_limit is None else time_limit / (1 + runner_up)
     usable = np.broadcast_to(action_set.available, theta.shape)
-    proof = _prove(action_set, theta, choice, usable, seconds)
+    proof = _prove(action_set, form, theta, choice, usable, seconds)
     supports = padded(proof.on, choice.width)
     actions, values = action_set.respond_on(theta, supports, all_on=True)
     gaps = np.full(n, np.nan)
@@ -155,7 +162,7 @@ def _exact(
         rows, lacking = np.nonzero(choice.movable(proof.on) & proof.proven[:, None])
         allowed = usable[rows].copy()
         allowed[np.arange(rows.size), lacking] = False
-        second = _prove(action_set, theta[rows], choice, allowed, seconds / choice.width)
+        second = _prove(action_set, form, theta[rows], choice, allowed, seconds / choice.width)
         gaps[proof.proven] = np.inf
         worth = np.where(second.proven, second.bounds, np.nan)
         np.minimum.at(gaps, rows, np.maximum(values[rows] - worth, 0.0))
@@ -172,7 +179,12 @@ def _exact(
 
 
 def _prove(
-    action_set: ActionSet, theta: FloatArray, choice: Choice, usable: BoolArray, seconds: float
+    action_set: ActionSet,
+    form: QuadraticForm | Points | Inequalities | None,
+    theta: FloatArray,
+    choice: Choice,
+    usable: BoolArray,
+    seconds: float,
 ) -> _Proof:
     """Find the best allowed support of each row; a bound of minus infinity if there is none."""
     proven = np.ones(theta.shape[0], dtype=np.bool_)
@@ -180,16 +192,10 @@ def _prove(
         on = best_by_sorting(action_set.sorting, theta, choice, usable)
         values = action_set.respond_on(theta, padded(on, choice.width))[1]
         return _Proof(on, np.where(choice.allows(on), values, -np.inf), proven)
-    match action_set.form:
-        case Spending() as form:
-            upper = np.where(usable, form.upper, 0.0)
-            doses = None if form.doses is None else np.broadcast_to(form.doses, theta.shape)
-            purse = Purse(form.total, upper, doses, form.spend_all)
-            best = best_spend(theta, purse, choice, seconds=seconds * theta.shape[0])
-            return _Proof(best.on, best.bounds, best.proven)
-        case Points() as form:
+    match form:
+        case Points():
             return _Proof(*_scan(form.points, theta, choice, usable), proven)
-        case QuadraticForm() as form:
+        case QuadraticForm():
             found = [
                 best_ruled_subset(form.matrix, row, choice, can, seconds=seconds)
                 for row, can in zip(theta, usable, strict=True)
@@ -198,7 +204,7 @@ def _prove(
                                for one in found])  # fmt: skip
             on = np.array([one.on for one in found]).reshape(theta.shape)
             return _Proof(on, bounds, np.array([one.proven for one in found], dtype=np.bool_))
-        case Inequalities() as form:
+        case Inequalities():
             return _by_mixed_integer(form, theta, choice, usable, seconds)
         case None:
             return _Proof(*_try_all(action_set, theta, choice, usable), proven)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparsebandits.comparison.field import RECOMMENDED
-from sparsebandits.errors import SolverError
+from sparsebandits.errors import SparseBanditsError
 from sparsebandits.paper.claim import VERDICTS, Claim
 from sparsebandits.paper.experiment import Experiment, Outcome, Size
 from sparsebandits.paper.self_check import Check
@@ -155,7 +155,7 @@ def _templates() -> "Environment":
     try:
         import jinja2
     except ModuleNotFoundError:
-        raise SolverError(
+        raise SparseBanditsError(
             "The report needs Jinja2; install it with: pip install 'sparsebandits[paper]'"
         ) from None
     return jinja2.Environment(

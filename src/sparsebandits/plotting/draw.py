@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsebandits.errors import InvalidValueError, SolverError
+from sparsebandits.errors import InvalidValueError, SparseBanditsError
 from sparsebandits.plotting.figure import Figure, Panel, Series
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib as mpl
     except ModuleNotFoundError:
-        raise SolverError(
+        raise SparseBanditsError(
             "Figures need matplotlib; install it with: pip install 'sparsebandits[paper]'"
         ) from None
     mpl.use("Agg")
@@ -174,15 +174,19 @@ def _colour(series: Series) -> str:
 
 
 def _draw_marks(ax: "Axes", series: Series) -> None:
-    main = series.role == "main"
+    main, colour = series.role == "main", _colour(series)
+    # Each round through the marks is drawn in another way: full, then hollow.
+    turn, mark = divmod(series.style, len(MARKS))
+    is_hollow = turn % 2 == 1
     ax.plot(
         series.x,
         series.y,
-        color=_colour(series),
-        marker=MARKS[series.style % len(MARKS)],
+        color=colour,
+        marker=MARKS[mark],
         markersize=8 if main else 5,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
+        markerfacecolor="white" if is_hollow else colour,
+        markeredgecolor=colour if is_hollow else "white",
+        markeredgewidth=1.2 if is_hollow else 0.6,
         linestyle="none",
         zorder=4 if main else 3,
         label=series.label,

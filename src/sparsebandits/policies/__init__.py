@@ -18,8 +18,10 @@ from sparsebandits.policies.baselines import (
     SupportElimination,
 )
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
-from sparsebandits.policies.learner import Decision, Learner, Policy, ReferencePolicy
+from sparsebandits.policies.decision import Decision
+from sparsebandits.policies.learner import Learner
 from sparsebandits.policies.phased import CyclePolicy, PhasedPolicy
+from sparsebandits.policies.policy import Policy, ReferencePolicy
 from sparsebandits.policies.table import POLICIES, REFERENCES
 from sparsebandits.policies.thompson import SparseThompson
 from sparsebandits.policies.time_varying import TimeVaryingAPSEEG

@@ -82,9 +82,9 @@ class Candidates:
         self.means: FloatArray = empty
         self.index: FloatArray = empty
 
-    def means_of(self, actions: FloatArray, columns: FloatArray) -> FloatArray:
+    def _means(self, belief: Belief, actions: FloatArray, columns: FloatArray) -> FloatArray:
         """Return what actions, (lanes, k, dim), are expected to earn."""
-        means = np.matmul(columns, self.belief.theta[:, :, None])[:, :, 0]
+        means = np.matmul(columns, belief.theta[:, :, None])[:, :, 0]
         if self.design.centre is not None:
             means = means + np.einsum("nkd,d->nk", actions, self.design.centre)
         return np.asarray(means)
@@ -98,7 +98,7 @@ class Candidates:
             self._gains, widths = self.belief.gains(columns)
         else:
             widths = self.belief.widths(columns)
-        means, at_home = self.means_of(actions, columns), None
+        means, at_home = self._means(self.belief, actions, columns), None
         if self._bonus.knows_home:
             home = (actions if is_first else self.actions)[:, :1]
             at_home = ~((actions != 0) & (home == 0)).any(axis=2)
@@ -172,27 +172,23 @@ class Candidates:
         leaving = np.flatnonzero(outside.any(axis=1) & ready)
         if not leaving.size:
             return actions, widths
-        part = self._some(leaving)
+        contexts = None if self.contexts is None else self.contexts[leaving]
+        belief = self.belief.some(leaving) if leaving.size < len(home) else self.belief
         winner = leaving, self.index[leaving].argmax(axis=1)
         stress = np.where(outside[leaving][:, None], FACTORS[:, None], 1.0)
         thetas = self.thetas[winner][:, None] * stress
         tried = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
-        trial = self.design.columns(tried, part.contexts)
-        gains, spans = part.belief.gains(trial)
-        means = part.means_of(tried, trial)
-        columns = self.design.columns(actions[leaving], part.contexts)
-        columns = columns - self.design.columns(home[leaving], part.contexts)
+        trial = self.design.columns(tried, contexts)
+        gains, spans = belief.gains(trial)
+        means = self._means(belief, tried, trial)
+        columns = self.design.columns(actions[leaving], contexts)
+        columns = columns - self.design.columns(home[leaving], contexts)
         told = np.matmul(gains, columns[:, :, None])[:, :, 0] ** 2 / (1 + spans)
         cost = np.maximum(self.means[leaving, :1] - means, 0.0)
         cost += (sigma[leaving] * np.sqrt(self.widths[leaving, 0]))[:, None]
-        best = part.rows, (told / np.maximum(cost, _TINY)).argmax(axis=1)
+        best = self.rows[: leaving.size], (told / np.maximum(cost, _TINY)).argmax(axis=1)
         actions[leaving], widths[leaving] = tried[best], spans[best]
         return actions, widths
-
-    def _some(self, rows: IntArray) -> "Candidates":
-        contexts = None if self.contexts is None else self.contexts[rows]
-        belief = self.belief.some(rows)
-        return Candidates(belief, self.design, contexts, self._best, self._bonus)
 
 
 def climbed(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation.core_ridge import DEVIATES, FRESH, CoreRidge
 from sparsebandits.oracles import SparseOracle
-from sparsebandits.policies.candidates import Candidates, climbed, reach_of
+from sparsebandits.policies.candidates import Candidates, Reach, climbed, reach_of
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.saved_state import (
     pack,
@@ -45,35 +45,47 @@ SMALL = 4096
 class Gate:
     """When fresh coordinates are worth looking at.
 
-    Of m coordinates that are known the next one enters the best H with chance H / (m + 1). H more
-    are admitted when t steps of the `gap` that such a one fills are worth `price` losses, where
-    the gap is the mean of the best H scores less the next one, and a loss that next score less
-    the mean of all. At least `least` H sqrt(t) and 4 H, at most `most` H sqrt(t) are admitted.
+    Of m coordinates that were looked at, whether or not they still have a slot, the next one
+    enters the best H with chance H / (m + 1). H more are admitted when t steps of the `gap` that
+    such a one fills are worth `price` losses, where the gap is the mean of the best H scores less
+    the next one, and a loss that next score less the mean. At least `least` H sqrt(t) and 4 H, at
+    most `most` H sqrt(t) are admitted.
     """
 
     sparsity: int
-    price: float = 3.0
+    price: float = 1.5
     least: float = 0.5
     most: float = 3.0
 
     def opens(self, known: int, steps: float, scores: FloatArray, mean: float) -> bool:
-        """Whether H more are admitted, given the scores of the known ones and their mean."""
+        """Whether H more are admitted, given the scores of those still in a slot and their mean."""
         H = self.sparsity
-        if known < max(4 * H, self.least * H * np.sqrt(steps)):
+        if scores.size < 4 * H or known < self.least * H * np.sqrt(steps):
             return True
-        if known >= self.most * H * np.sqrt(steps) or known <= H:
+        if known >= self.most * H * np.sqrt(steps):
             return False
-        best = np.sort(np.partition(scores, known - H - 1)[known - H - 1 :])
+        rest = scores.size - H - 1
+        best = np.sort(np.partition(scores, rest)[rest:])
         gap, loss = float(best[1:].mean() - best[0]), float(best[0] - mean)
         return steps * H / (known + 1) * gap >= self.price * loss
 
 
-_COUNTS = ("left", "awaited", "aged")
+_COUNTS = ("left", "awaited", "aged", "retired")
 _TOLD = ("told", "mean", "spread", "prior_scale", "renewal")
+
+
+class View(NamedTuple):
+    """A set as the slots see it."""
+
+    current: ActionSet
+    section: ActionSet
+    reach: Reach
 
 
 class Core:
     """One learner: the coordinates it has looked at, each in a slot, and what it believes of them.
+
+    Where an `order` of all coordinates is given, fresh ones are dealt in it.
 
     Attributes
     ----------
@@ -81,12 +93,20 @@ class Core:
         The coordinate in each slot.
     model : CoreRidge
         Its columns are the baseline's, and then those of each slot.
+    retired : int
+        How often a coordinate was sent away for another.
     held, left, awaited, told, mean, spread
         As in `ThompsonRule`, of this lane alone.
     """
 
     def __init__(
-        self, policy: Policy, rng: np.random.Generator, recipe: Recipe, design: Design, told: float
+        self,
+        policy: Policy,
+        rng: np.random.Generator,
+        recipe: Recipe,
+        design: Design,
+        told: float,
+        order: IntArray | None = None,
     ) -> None:
         self.policy, self.rng, self.recipe = policy, rng, recipe
         self.whole, self._told_sigma = design, told
@@ -96,23 +116,22 @@ class Core:
         self._slots: dict[int, int] = {}
         self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
         self.held = Played(np.zeros(0, dtype=np.intp), np.zeros(0), EXPLOIT)
-        self.left = self.awaited = self.aged = 0
+        self.left = self.awaited = self.aged = self.retired = 0
         self.told = self.mean = self.spread = self.renewal = 0.0
         self.prior_scale = recipe.first_scale(policy.action_set, told if told else "estimate")
-        self._order: IntArray | None = None
-        if design.centre is not None and np.ptp(design.centre) > 0:
-            lower, upper = policy.action_set.axis_reach()
-            worth = np.maximum(design.centre * upper, design.centre * lower)
-            self._order = np.argsort(-worth, kind="stable")
-        self._section: tuple[ActionSet, ActionSet] | None = None
+        self._order = order
+        self._view: View | None = None
+        self._design: Design | None = None
         self._sorts = policy.action_set.sorting is not None
 
     @property
     def design(self) -> Design:
         """The columns of the slots."""
-        centre = self.whole.centre
-        own = None if centre is None else centre[self.ids]
-        return replace(self.whole, dim=self.ids.size, centre=own)
+        if self._design is None:
+            centre = self.whole.centre
+            own = None if centre is None else centre[self.ids]
+            self._design = replace(self.whole, dim=self.ids.size, centre=own)
+        return self._design
 
     @property
     def known(self) -> float:
@@ -121,11 +140,15 @@ class Core:
 
     # ------------------------------------------------------------------ slots
 
-    def section(self, current: ActionSet) -> ActionSet:
+    def view(self, current: ActionSet) -> View:
         """Return the current set on the slots."""
-        if self._section is None or self._section[0] is not current:
-            self._section = (current, current.section(self.ids))
-        return self._section[1]
+        if self._view is None or self._view.current is not current:
+            section = current.section(self.ids)
+            self._view = View(current, section, reach_of(section))
+        return self._view
+
+    def _set_ids(self, ids: IntArray) -> None:
+        self.ids, self._view, self._design = ids, None, None
 
     def admit(self, ids: IntArray, keep: IntArray) -> None:
         """Give a slot to each of these coordinates, which have none; `keep` are not retired."""
@@ -140,8 +163,7 @@ class Core:
             self._slots.update(
                 zip(fresh.tolist(), range(self.ids.size, self.capacity), strict=False)
             )
-            self.ids = np.concatenate([self.ids, fresh])
-            self._section = None
+            self._set_ids(np.concatenate([self.ids, fresh]))
         for number in others:
             self._replace(int(number), keep)
 
@@ -150,7 +172,7 @@ class Core:
 
     def _replace(self, number: int, keep: IntArray) -> None:
         """Retire the least promising coordinate that is not needed for another one."""
-        promise = self._promise(self.policy.action_set)
+        promise = self._promise(self.view(self.policy.action_set), self.sigma)
         kept = {*self.held.indices.tolist(), *keep.tolist()} & self._slots.keys()
         promise[[self._slots[i] for i in kept]] = np.inf
         slot = int(promise.argmin())
@@ -160,11 +182,12 @@ class Core:
         for place in places:
             self.model.replace(int(place), prior)
         self._draw_deviates(places)
+        self.retired += 1
         del self._slots[int(self.ids[slot])]
         self._slots[number] = slot
-        self.ids = self.ids.copy()
-        self.ids[slot] = number
-        self._section = None
+        ids = self.ids.copy()
+        ids[slot] = number
+        self._set_ids(ids)
 
     def _draw_deviates(self, places: IntArray) -> None:
         """Draw what is kept of new columns; of all of them when they begin to be kept."""
@@ -176,43 +199,39 @@ class Core:
                 shape = (DEVIATES, places.size)
                 self.model.start_deviates(places, self.rng.standard_normal(shape))
 
-    def _scores(self, X: ActionSet) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what each slot earns alone by its estimate, and how far its axis goes."""
-        lower, upper = X.axis_reach()
+    def _scores(self, view: View) -> tuple[FloatArray, FloatArray]:
+        """Return what each slot earns alone by its estimate, and on average of its two ends."""
+        lower, upper, _ = view.reach
         theta = self.design.thetas(self.model.theta)
-        return np.maximum(theta * upper, theta * lower), lower, upper
+        ends = theta * upper, theta * lower
+        return np.maximum(*ends), np.add(*ends)
 
-    def _promise(self, current: ActionSet) -> FloatArray:
+    def _promise(self, view: View, sigma: float) -> FloatArray:
         """Return what each slot may earn alone, as the index has it, (slots,)."""
-        section = self.section(current)
-        scores, lower, upper = self._scores(section)
-        reach = np.maximum(-lower, upper)
         base, width = self.whole.base, self.whole.width
-        widths = np.diagonal(self.model.covariance)[base::width] * reach**2
-        bonus = self.recipe.boldness(np.array([self.sigma]), np.array([self.model.counts]))
-        return np.asarray(scores + bonus(widths[None])[0] * np.sqrt(widths))
+        widths = np.diagonal(self.model.covariance)[base::width] * view.reach[2]
+        bonus = self.recipe.boldness(np.array([sigma]), np.array([self.model.counts]))
+        return np.asarray(self._scores(view)[0] + bonus(widths[None])[0] * np.sqrt(widths))
 
-    def open_gate(self, current: ActionSet) -> None:
+    def open_gate(self, current: ActionSet, sigma: float) -> None:
         """Admit fresh coordinates where they are worth it."""
-        usable = self.ids.size
-        H = self.policy.sparsity
+        usable, H = self.ids.size, self.policy.sparsity
+        some: BoolArray | slice = slice(None)
         if not current.is_unrestricted:
-            usable = int(np.count_nonzero(current.is_available(self.ids)))
+            some = current.is_available(self.ids)
+            usable = int(np.count_nonzero(some))
         if usable:
-            scores, lower, upper = self._scores(self.section(current))
-            if usable < self.ids.size:
-                some = current.is_available(self.ids)
-                scores, lower, upper = scores[some], lower[some], upper[some]
-            theta = self.design.thetas(self.model.theta)
-            if usable < self.ids.size:
-                theta = theta[some]
-            mean = float((theta * (upper + lower)).mean())
-            if not self.gate.opens(usable, self.known, scores, mean):
+            view = self.view(current)
+            scores, middles = self._scores(view)
+            scores = scores[some]
+            # Of those that were sent away it is not known who is available: as many as of the rest.
+            seen = usable + self.retired * usable // self.ids.size
+            if not self.gate.opens(seen, self.known, scores, float(middles[some].mean())):
                 return
             if self.ids.size >= self.capacity:
                 # Nobody is sent away who might still matter.
                 weakest = float(np.partition(scores, usable - H)[usable - H]) if usable > H else 0.0
-                if float(np.partition(self._promise(current), H)[:H].max()) >= weakest:
+                if float(np.partition(self._promise(view, sigma), H)[:H].max()) >= weakest:
                     return
         fresh = self.deal(H if usable >= 4 * H else 4 * H - usable, current)
         if fresh.size:
@@ -244,12 +263,14 @@ class Core:
         """Return the next coordinates in the order of what they were believed to earn."""
         assert self._order is not None
         dealt: list[int] = []
-        for number in self._order:
-            if int(number) not in self._slots and current.is_available(number):
-                dealt.append(int(number))
-                if len(dealt) == count:
-                    break
-        return np.array(dealt, dtype=np.intp)
+        # Where all are available the first look suffices: no more are in slots than there are.
+        first, size = 0, count + self.ids.size
+        while len(dealt) < count and first < self._order.size:
+            some = self._order[first : first + size]
+            fits = some[current.is_available(some)].tolist()
+            dealt += [number for number in fits if number not in self._slots]
+            first, size = first + size, 2 * size
+        return np.array(dealt[:count], dtype=np.intp)
 
     # ------------------------------------------------------------------ choose and learn
 
@@ -282,8 +303,9 @@ class Core:
             return self.held
         with self._undone_on_error(current):
             self.take_in()
-            self.open_gate(current)
-            held, width = self.decide(current, context, self.sigma)
+            sigma = self.sigma
+            self.open_gate(current, sigma)
+            held, width = self.decide(current, context, sigma)
         self.held = held
         steps = int(self.recipe.steps(np.array([self.model.counts]), np.array([width]))[0])
         self.left, self.awaited = (steps - 1 if may_hold else 0), 1
@@ -310,8 +332,8 @@ class Core:
         plays = []
         with self._undone_on_error(current):
             self.take_in()
-            self.open_gate(current)
             known, sigma = self.model, self.sigma
+            self.open_gate(current, sigma)
             self.model = known.copy()
             try:
                 for _ in range(count):
@@ -328,18 +350,17 @@ class Core:
         self, current: ActionSet, context: FloatArray | None, level: float
     ) -> tuple[Played, float]:
         """Return the best candidate, and its variance for unit noise."""
-        section, belief = self.section(current), self.model.belief()
-        sigma = np.array([level])
+        view, belief, sigma = self.view(current), self.model.belief(), np.array([level])
         candidates = Candidates(
             belief,
             self.design,
             None if context is None else context[None],
-            partial(self.best, section),
+            partial(self.best, view.section),
             self.recipe.boldness(sigma, np.array([self.model.counts])),
         )
-        spreads = belief.spreads(self.rng, self._promising(section))
-        spreads = self.recipe.scale * sigma[0] * spreads
-        climbed(candidates, spreads, reach_of(section), self.recipe.climbs)
+        spreads = belief.spreads(self.rng, self._promising(view, level))
+        spreads = self.recipe.scale * level * spreads
+        climbed(candidates, spreads, view.reach, self.recipe.climbs)
         chosen, widths = candidates.best()
         action = chosen[0]
         slots = np.flatnonzero(action)
@@ -354,12 +375,12 @@ class Core:
         oracle = SparseOracle(min(self.policy.sparsity, section.dim), self.policy.oracle)
         return oracle.actions(thetas, section)
 
-    def _promising(self, section: ActionSet) -> IntArray:
+    def _promising(self, view: View, sigma: float) -> IntArray:
         """Return the columns where a decision is made: the baseline, the best 2 H slots."""
         base, width = self.whole.base, self.whole.width
         if self.model.size <= FRESH:
             return np.zeros(0, dtype=np.intp)
-        promise = self._promise(self._section[0] if self._section else self.policy.action_set)
+        promise = self._promise(view, sigma)
         count = min(2 * self.policy.sparsity, promise.size)
         slots = np.argpartition(promise, promise.size - count)[promise.size - count :]
         columns = base + (slots[:, None] * width + np.arange(width)).ravel()
@@ -372,8 +393,7 @@ class Core:
         reward -= self._offset(played)
         held = self.held
         own = self.awaited > 0 and held.context is None and played.context is None
-        own = own and np.array_equal(played.indices, held.indices)
-        if own and np.array_equal(played.values, held.values):
+        if own and (played is held or _is_same(played, held)):
             self.awaited -= 1
             self.told += weight
             off = reward - self.mean
@@ -451,7 +471,7 @@ class Core:
         parameters = self.parameters_drawn(model, sigma, draws)
         if parameters is None:
             return None
-        section = self.section(self.policy.action_set)
+        section = self.view(self.policy.action_set).section
         return np.asarray(self.best(section, self.design.thetas(parameters)) != 0)
 
     def parameters_drawn(self, model: CoreRidge, sigma: float, draws: int) -> FloatArray | None:
@@ -484,7 +504,7 @@ class Core:
         ids = read_indices("ids", state["ids"], dim)
         if ids.size > self.capacity:
             raise InvalidValueError(f"state.ids must be at most {self.capacity}, got {ids.size}.")
-        self.ids, self._section = ids, None
+        self._set_ids(ids)
         self._slots = {int(number): slot for slot, number in enumerate(ids)}
         size = self.design.size
         self.model = CoreRidge(np.ones(size))
@@ -549,3 +569,8 @@ class Core:
                 f"state.held must be an action of {X!r} with at most {self.policy.sparsity} "
                 "non-zeros."
             )
+
+
+def _is_same(one: Played, other: Played) -> bool:
+    """Whether two actions are the same."""
+    return np.array_equal(one.indices, other.indices) and np.array_equal(one.values, other.values)

@@ -11,8 +11,8 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.core import Core
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.summary import Summary, baseline_note
@@ -29,11 +29,12 @@ class CoreRule(Rule):
         recipe: Recipe,
         design: Design,
         sigma: float | str,
+        order: IntArray | None = None,
     ) -> None:
         super().__init__(policy.action_set, policy.sparse_oracle, len(generators))
         told = 0.0 if isinstance(sigma, str) else sigma
         self.policy = policy
-        self.cores = [Core(policy, rng, recipe, design, told) for rng in generators]
+        self.cores = [Core(policy, rng, recipe, design, told, order) for rng in generators]
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the action of each lane."""

@@ -73,6 +73,10 @@ class FlooredThompsonRule(ThompsonRule):
             actions[forced] = replaced[forced]
         return actions
 
+    def _goes_on(self, current: ActionSet) -> bool:
+        """Nothing is held where the floor may ask for something else."""
+        return False
+
     def _next_of_batch(
         self, current: ActionSet, sigma: FloatArray, place: int
     ) -> tuple[FloatArray, int]:

@@ -6,7 +6,10 @@ from typing import Any
 
 from sparsebandits.action_sets import AllBut
 from sparsebandits.errors import InvalidValueError, SparseBanditsError
-from sparsebandits.policies.learner import Decision, Learner
+from sparsebandits.policies.decision import Decision
+from sparsebandits.policies.given import as_context, as_offer
+from sparsebandits.policies.joining_rule import JoiningRule
+from sparsebandits.policies.learner import Learner
 from sparsebandits.validation import Support
 
 Refusal = SparseBanditsError
@@ -48,10 +51,9 @@ def ask_together(
     """
     seen = [None] * len(learners) if contexts is None else list(contexts)
     with _locked(learners):
-        if _can_join(learners):
-            together = _ask_lanes(learners, available, seen)
-            if together is not None:
-                return [*together]
+        together = _ask_lanes(learners, available, seen)
+        if together is not None:
+            return [*together]
         return [_ask(learner, available, z) for learner, z in zip(learners, seen, strict=True)]
 
 
@@ -67,20 +69,21 @@ def tell_together(
         told: list[tuple[Learner, int, float]] = []
         for learner, given, reward in zip(learners, ids, rewards, strict=True):
             try:
-                number = learner._open_id(given)
+                number = learner._ledger.open_id(given)
                 told.append((learner, number, learner._earned(number, reward)))
                 results.append(None)
             except SparseBanditsError as refusal:
                 results.append(refusal)
-        if _can_join([learner for learner, _, _ in told]):
-            told[0][0]._rule.take_together(
-                [learner._rule for learner, _, _ in told],
-                [learner._open[number] for learner, number, _ in told],
+        rules = _joining([learner for learner, _, _ in told])
+        if rules:
+            rules[0].take_together(
+                rules,
+                [learner._ledger.open[number] for learner, number, _ in told],
                 [reward for _, _, reward in told],
-                [learner._age(number) for learner, number, _ in told],
+                [learner._ledger.age(number) for learner, number, _ in told],
             )
             for learner, number, reward in told:
-                learner._close(number, reward)
+                learner._ledger.close(number, reward)
         else:
             for learner, number, reward in told:
                 learner._take(number, reward)
@@ -101,22 +104,28 @@ def _locked(learners: Sequence[Learner]) -> ExitStack:
     return stack
 
 
-def _can_join(learners: Sequence[Learner]) -> bool:
-    return len(learners) > 1 and learners[0]._rule.joins
+def _joining(learners: Sequence[Learner]) -> list[JoiningRule]:
+    """Return the rules of learners that can be lanes of one; none where they cannot."""
+    rules = [learner._rule for learner in learners if isinstance(learner._rule, JoiningRule)]
+    return rules if len(rules) == len(learners) > 1 else []
 
 
 def _ask_lanes(
     learners: Sequence[Learner], available: Support | AllBut, contexts: Sequence[Any]
 ) -> list[Decision] | None:
-    """Ask all as lanes of one rule; None, with nothing changed, if any of them refuses."""
-    first = learners[0]
+    """Ask all as lanes of one rule; None, with nothing changed, if any refuses, or none joins."""
+    rules = _joining(learners)
+    if not rules:
+        return None
     before = [learner._rng.bit_generator.state for learner in learners]
     try:
-        current = first.policy.action_set
+        current = learners[0].policy.action_set
         if available is not None:
-            current = current.restrict(available)
-        seen = [learner._as_context(z) for learner, z in zip(learners, contexts, strict=True)]
-        plays = first._rule.play_together([learner._rule for learner in learners], current, seen)
+            current = as_offer(learners[0].policy, current, available)
+        seen = [
+            as_context(learner.policy, z) for learner, z in zip(learners, contexts, strict=True)
+        ]
+        plays = rules[0].play_together(rules, current, seen)
     except Exception as error:
         for learner, generator in zip(learners, before, strict=True):
             learner._rng.bit_generator.state = generator

@@ -19,7 +19,6 @@ from sparsebandits.exploration import Basis, make_basis, with_origin
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_rule import CycleRule
 from sparsebandits.policies.gap_test import GapTest
-from sparsebandits.policies.learner import InterceptPolicy
 from sparsebandits.policies.parameters import (
     checked,
     failure_probability,
@@ -27,6 +26,7 @@ from sparsebandits.policies.parameters import (
     positive,
     sigma_or_estimate,
 )
+from sparsebandits.policies.policy import InterceptPolicy
 from sparsebandits.policies.schedules import Schedule, make_schedule
 from sparsebandits.validation import FloatArray, as_array, as_integer, as_theta
 

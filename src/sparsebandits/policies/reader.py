@@ -11,7 +11,7 @@ from sparsebandits.descriptions import build_from, nearest
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.exploration import Basis
 from sparsebandits.oracles import Limit
-from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.table import POLICIES, REFERENCES
 
 KNOWN = "known"

@@ -53,8 +53,7 @@ class Recipe:
     half_life : float, optional
         After so many decisions a reward counts half.
     horizon : int, optional
-        T, where it was told: then the steps that are left count in the index, not those made; or
-        on sets that are not round the geometric mean of both.
+        T, where it was told: then the steps that are left count in the index, not those made.
     prior_scale : (dim,) array, optional
         The deviation of theta_i before any reward, where it was told.
     """
@@ -72,7 +71,7 @@ class Recipe:
     is_round: bool = False
     evidence: bool = False
     share: float = 0.5
-    hold: float = 0.015
+    hold: float = 0.02
     half_life: float | None = None
     horizon: int | None = None
     prior_scale: FloatArray | None = None
@@ -89,15 +88,29 @@ class Recipe:
             return cls()
         if action_set.is_strongly_convex:
             mature = max(YOUNG, action_set.dim**2 / 4)
-            return cls(growth=1.6, home_growth=1.1, patience=0.35, mature=mature, is_round=True)
+            return cls(
+                growth=1.6,
+                home_growth=1.1,
+                told_growth=1.4,
+                patience=0.35,
+                mature=mature,
+                is_round=True,
+            )
         return cls(
             growth=1.8,
             young_growth=0.8,
-            told_growth=1.4,
             patience=0.35,
             mature=max(YOUNG, 4 * action_set.dim),
             evidence=True,
         )
+
+    @classmethod
+    def among_many(cls, action_set: ActionSet, sparsity: int) -> "Recipe":
+        """Return what was found best where not all coordinates are looked at; see `scale.py`.
+
+        The firmer the prior, the sooner a fresh coordinate is given up: on flat sets that pays.
+        """
+        return cls(ridge=0.6 if cls.on(action_set, sparsity).evidence else 0.3)
 
     def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
         """Return how far the index lies above the mean in lanes that know so many rewards."""
@@ -111,8 +124,7 @@ class Recipe:
             fewer = steps * (1000.0 / steps) ** self.patience
             steps = np.where(young, steps, fewer) if self.is_round else fewer
         if self.horizon is not None:
-            steps, ahead = rewards + 1.0, np.maximum(self.horizon - rewards, 1.0)
-            steps = ahead if self.is_round else np.sqrt(steps * ahead)
+            steps = np.maximum(self.horizon - rewards, 1.0)
             growth = home = np.where(young, self.young_growth, self.told_growth)
         squares = sigma * sigma
         return Boldness(

@@ -1,9 +1,7 @@
 """What rules that keep a ridge regression of all their data have in common."""
 
-import copy
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +10,9 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.played import Played
-from sparsebandits.policies.rule import Rule, Tape
+from sparsebandits.policies.policy import Policy
+from sparsebandits.policies.rule import Rule
 from sparsebandits.policies.summary import Summary, baseline_note
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
@@ -78,77 +76,6 @@ class RidgeRule(Rule):
         """Replace a reward of the only lane by another."""
         columns = self.design.columns(played.action(self.dim)[None])
         self.posterior.correct(columns[0], old, new)
-
-    # ------------------------------------------------------------------ several learners
-
-    _tape: Tape | None = None
-
-    def _joined(self, rules: Sequence[Self]) -> Self:
-        """Return a rule with the lanes of several of this policy: copies, but for the generators.
-
-        Apart from what is declared in `saved`, and the regression, rules of one policy are alike.
-        """
-        twin = copy.copy(self)
-        twin.lanes = len(rules)
-        twin.everyone = np.arange(twin.lanes)
-        twin.pulls = np.concatenate([rule.pulls for rule in rules])
-        twin.posterior = RidgeLanes.joined([rule.posterior for rule in rules])
-        for name in self.saved:
-            setattr(twin, name, np.concatenate([getattr(rule, name) for rule in rules]))
-        tapes = [rule._tape for rule in rules if rule._tape is not None]
-        twin._tape = Tape.joined(tapes) if tapes else None
-        return twin
-
-    def _give_back(self, rules: Sequence[Self]) -> None:
-        """Let each of the rules that were joined be as its lane is now."""
-        self.posterior.give_back([rule.posterior for rule in rules])
-        for name in self.saved:
-            array = getattr(self, name)
-            for lane, rule in enumerate(rules):
-                getattr(rule, name)[0] = array[lane]
-
-    def again(self, generator: np.random.Generator) -> Self:
-        """Return a rule with one lane that is as this one is, and draws from another generator."""
-        twin = self._joined([self])
-        twin._tape = None if self._tape is None else self._tape.of([generator])
-        return twin
-
-    def play_together(
-        self, rules: Sequence[Self], current: ActionSet, contexts: Sequence[FloatArray | None]
-    ) -> list[Played]:
-        """Return what `play` of each rule would, by one choice of all their lanes."""
-        joined = self._joined(rules)
-        seen = [context for context in contexts if context is not None]
-        joined.contexts = np.array(seen) if seen else None
-        actions = joined.choose(current)
-        joined._give_back(rules)
-        for rule, pull in zip(rules, joined.pulls, strict=True):
-            rule.pulls[0] = pull
-        return [
-            Played.of(action, pull, context)
-            for action, pull, context in zip(actions, joined.pulls.tolist(), contexts, strict=True)
-        ]
-
-    def take_together(
-        self,
-        rules: Sequence[Self],
-        plays: Sequence[Played],
-        rewards: Sequence[float],
-        ages: Sequence[int],
-    ) -> None:
-        """Let each rule `take` its reward, by one step of all their lanes."""
-        joined = self._joined(rules)
-        actions = np.array([played.action(self.dim) for played in plays])
-        seen = [played.context for played in plays if played.context is not None]
-        joined.learn(
-            actions,
-            np.array(rewards, dtype=np.float64),
-            np.array([played.pull for played in plays]),
-            None,
-            np.array(seen) if seen else None,
-            np.array(ages, dtype=np.float64),
-        )
-        joined._give_back(rules)
 
     # ------------------------------------------------------------------ what is known
 

@@ -7,7 +7,7 @@ one lane per trial; a lane has the same bits in both.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -56,6 +56,10 @@ class Tape:
 
     def next(self, lanes: IntArray) -> FloatArray:
         """Return the next row of each of these distinct lanes, (len(lanes), width)."""
+        if self._block == 1:
+            for lane in lanes.tolist():
+                self._draw(self._generators[lane], self._rows[lane])
+            return np.asarray(self._rows[lanes, 0])
         places = self._used[lanes]
         spent = places == self._block
         if spent.any():
@@ -123,9 +127,6 @@ class Rule(ABC):
 
     commits: bool = False
     """Whether a lane can commit to a support for good."""
-
-    joins: ClassVar[bool] = False
-    """Whether rules of one policy can be computed as lanes of one: `play_together`."""
 
     saved: ClassVar[tuple[str, ...]] = ()
     """The attributes that are arrays and change, the generators apart."""
@@ -225,31 +226,6 @@ class Rule(ABC):
         action = played.action(self.dim)[None]
         pull, ages = np.array([played.pull]), np.array([float(age)])
         self.learn(action, np.array([reward]), pull, None, context, ages)
-
-    # Several learners of one policy, each of which is the only lane of its rule: where it `joins`.
-
-    def again(self, generator: np.random.Generator) -> Self:
-        """Return a rule with one lane that is as this one is, and draws from another generator."""
-        raise NotImplementedError
-
-    def play_together(
-        self, rules: Sequence[Self], current: ActionSet, contexts: Sequence[FloatArray | None]
-    ) -> list[Played]:
-        """Return what `play` of each rule would, this one being the first of them.
-
-        If it raises, the rules are as they were; their generators may have moved.
-        """
-        raise NotImplementedError
-
-    def take_together(
-        self,
-        rules: Sequence[Self],
-        plays: Sequence[Played],
-        rewards: Sequence[float],
-        ages: Sequence[int],
-    ) -> None:
-        """Let each rule `take` its reward, this one being the first of them."""
-        raise NotImplementedError
 
     def correct(self, played: Played, old: float, new: float, age: int = 0) -> None:
         """Replace a reward of the only lane, told `age` choices after this one, by another."""

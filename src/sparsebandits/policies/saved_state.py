@@ -139,6 +139,18 @@ def read_told(state: Mapping[str, Any], next_id: int, dim: int) -> dict[int, tup
     return told
 
 
+def restore_generator(rng: np.random.Generator, given: Any) -> None:
+    """Let a generator go on from a saved state of one of its kind."""
+    try:
+        rng.bit_generator.state = given
+        if not rng.bit_generator.state["state"]["inc"] % 2:
+            raise ValueError("an even increment repeats itself")
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+        raise InvalidValueError(
+            f"state.generator is not the state of a generator: {error}."
+        ) from None
+
+
 def _is_record(record: Any) -> bool:
     return isinstance(record, list) and len(record) == 5 and isinstance(record[1], list)
 

@@ -17,7 +17,7 @@ from sparsebandits.policies.baselines import (
     RandomSparse,
     SupportElimination,
 )
-from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.thompson import SparseThompson
 from sparsebandits.policies.time_varying import TimeVaryingAPSEEG
 

@@ -14,10 +14,10 @@ from sparsebandits.estimation.ridge import LAMBDAS, RootBelief
 from sparsebandits.policies.candidates import Candidates, climbed, reach_of
 from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design, check_contexts
-from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.joining_rule import JoiningRule
 from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.ridge_rule import RidgeRule
 from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
 
@@ -27,7 +27,7 @@ _RENEWED = ("told", "mean", "spread", "aged", "prior_scale", "sigma_young", "ren
 _LEAST_SCALE = 0.1 * LAMBDAS[0]
 
 
-class ThompsonRule(RidgeRule):
+class ThompsonRule(JoiningRule):
     """Propose, climb, take the best index, hold.
 
     A decision is held for the steps that add `hold` to what is known along it, which is at most
@@ -58,7 +58,6 @@ class ThompsonRule(RidgeRule):
         at how many rewards both are learned anew, where they are.
     """
 
-    joins: ClassVar[bool] = True
     _tape: Tape
     saved: ClassVar[tuple[str, ...]] = (
         "held",
@@ -145,6 +144,12 @@ class ThompsonRule(RidgeRule):
 
     def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the choice of the only lane; the very same while it is held."""
+        if self._played is not None and self._goes_on(current):
+            # What `choose` does where nothing is due, without arrays of one number.
+            self.left[0] -= 1
+            self.awaited[0] += 1
+            self.aged[0] += 1
+            return self._played
         before, self.contexts = self.held, None if context is None else context[None]
         actions = self.choose(current)
         if actions is before and self._played is not None:
@@ -152,6 +157,11 @@ class ThompsonRule(RidgeRule):
         played = Played.of(actions[0], int(self.pulls[0]), context)
         self._played = played if actions is self.held else None
         return played
+
+    def _goes_on(self, current: ActionSet) -> bool:
+        """Whether the only lane holds its action on this set."""
+        is_held = current is self._served and bool(self.left[0]) and not self.design.context
+        return is_held and self._is_own(current)
 
     def play_together(
         self, rules: Sequence[Self], current: ActionSet, contexts: Sequence[FloatArray | None]
@@ -178,32 +188,15 @@ class ThompsonRule(RidgeRule):
             joined._served = None
         return joined
 
-    def _is_plainly_own(self, played: Played) -> bool:
-        """Whether a reward of this is one of the held action's, and counts as it is."""
+    def _takes_alone(self, played: Played) -> bool:
+        """Whether a reward of this is one of the held action's, and is set aside as it is."""
         plain = self.design.centre is None and self.recipe.half_life is None
         is_held = played is self._played and played.context is None
         return plain and is_held and bool(self.awaited[0])
 
-    def take_together(
-        self,
-        rules: Sequence[Self],
-        plays: Sequence[Played],
-        rewards: Sequence[float],
-        ages: Sequence[int],
-    ) -> None:
-        """Let each rule `take` its reward; what is only set aside is so by each for itself."""
-        rest = []
-        for rule, played, reward, age in zip(rules, plays, rewards, ages, strict=True):
-            if rule._is_plainly_own(played):
-                rule.take(played, reward, age)
-            else:
-                rest.append((rule, played, reward, age))
-        if rest:
-            super().take_together(*zip(*rest, strict=True))
-
     def take(self, played: Played, reward: float, age: int = 0) -> None:
         """Take in the reward of a choice of the only lane."""
-        if not self._is_plainly_own(played):
+        if not self._takes_alone(played):
             super().take(played, reward, age)
             return
         # What `_learn` does with the reward of the held action, without arrays of one number.

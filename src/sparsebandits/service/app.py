@@ -19,7 +19,7 @@ from sparsebandits.service.answers import Answer, RefusedError
 from sparsebandits.service.auth import Gate
 from sparsebandits.service.call import Call, Service
 from sparsebandits.service.calls import CALLS
-from sparsebandits.service.context import Context, decode, read_body
+from sparsebandits.service.context import Context, decode, header, read_body
 from sparsebandits.service.engine import Engine
 from sparsebandits.service.metrics import CONTENT_TYPE_LATEST, Metrics
 from sparsebandits.service.openapi import describe_api
@@ -111,7 +111,7 @@ def _endpoint(app: FastAPI, call: Call) -> Endpoint:
         request.scope["call"] = call.name
         service: Service = app.state.service
         try:
-            caller = await app.state.gate.caller(request.headers.get("authorization"))
+            caller = await app.state.gate.caller(header(request, b"authorization"))
             request.scope["caller"] = caller.id
             caller.need(call.scope)
             limit = service.settings.max_import if call.is_large else service.settings.max_body
@@ -233,4 +233,5 @@ def _write_line(scope: Scope, call: str, status: int, seconds: float) -> None:
         "token": scope.get("caller"),
         "client": (scope.get("client") or [None])[0],
     }
-    sys.stderr.write(json.dumps(line) + "\n")
+    with contextlib.suppress(OSError):  # a log on a full disk must not cost a connection
+        sys.stderr.write(json.dumps(line) + "\n")

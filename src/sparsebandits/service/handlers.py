@@ -109,10 +109,10 @@ async def _import(unit: UnitOfWork, new: Import, resident: Resident | None) -> O
     await _create(unit, Create(new.key, new.learner.policy, new.body, 0, None, None), None)
     made = unit.touched[new.key]
     given, still_open = learners.decisions_given(new.learner), list(new.learner.open_decisions)
-    content = Imported(learners.to_bytes(new.learner), given, still_open)
+    content = Imported(learners.to_bytes(new.learner), given, still_open, new.rewards)
     made.lived.learner = learners.from_bytes(made.lived.policy, content.state)
     made.lived.open = dict.fromkeys(still_open, unit.now)
-    made.row.decisions = given
+    made.row.decisions, made.row.rewards = given, new.rewards
     journal.record(unit, made, log.IMPORT, None, content)
     return Outcome(201, learner_view(made.lived, made.row))
 

@@ -109,8 +109,8 @@ def _event_view(event: Event) -> dict[str, Any]:
                 {"action": schemas.action_view(p.indices, p.values, None), "reward": p.reward}
                 for p in pairs
             ]
-        case log.Imported(decisions=count, open=still_open):
-            view |= {"decisions": count, "open": still_open}
+        case log.Imported(decisions=count, open=still_open, rewards=known):
+            view |= {"decisions": count, "open": still_open, "rewards": known}
     return view
 
 

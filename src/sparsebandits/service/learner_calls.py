@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from sparsebandits.policies import Learner, Policy
-from sparsebandits.service import schemas
+from sparsebandits.service import learners, schemas
 from sparsebandits.service.answers import Answer, RefusedError, ok
 from sparsebandits.service.call import LARGEST_PAGE, Service, run
 from sparsebandits.service.context import Context
@@ -72,9 +72,13 @@ async def import_learner(service: Service, context: Context) -> Answer:
     body: schemas.ImportBody = context.body
     context.caller.need("admin", [body.key])
     check_description(body.learner.get("policy"), service.settings.max_dim)
-    learner = await asyncio.to_thread(Learner.from_dict, body.learner)
+    return await run(service, context, [await asyncio.to_thread(_read, body)])
+
+
+def _read(body: schemas.ImportBody) -> Import:
+    learner = Learner.from_dict(body.learner)
     described = _canonical(learner.policy.to_dict())
-    return await run(service, context, [Import(body.key, learner, described)])
+    return Import(body.key, learner, described, learners.rewards_known(learner))
 
 
 async def list_learners(service: Service, context: Context) -> Answer:

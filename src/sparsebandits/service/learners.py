@@ -85,6 +85,11 @@ def decisions_given(learner: Learner) -> int:
     return int(learner.to_dict()["state"]["next_id"]) - 1
 
 
+def rewards_known(learner: Learner) -> int:
+    """Return how many rewards are behind a learner's estimate: it does not count those told."""
+    return learner.summary(draws=1).rewards
+
+
 def certificate(learner: Learner, draws: int) -> dict[str, Any]:
     """Return the certificate as plain values; what JSON cannot say is None."""
     return _plain(asdict(learner.certificate(draws=draws)))

@@ -56,11 +56,12 @@ class Observed(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """A learner that was not made here."""
+    """A learner that was not made here; `rewards` are those behind its estimate."""
 
     state: bytes
     decisions: int
     open: list[int]
+    rewards: int = 0
 
 
 Content = Asked | Rewarded | Observed | Imported
@@ -207,7 +208,8 @@ def count(events: Iterable[Event]) -> tuple[int, int, int]:
                 closed[event.decision] = reward is not None
             case Observed(pairs=pairs):
                 rewards += len(pairs)
-            case Imported(decisions=given, open=ids):
+            case Imported(decisions=given, open=ids, rewards=known):
                 decisions += given
+                rewards += known
                 still_open += len(ids)
     return decisions, rewards + sum(closed.values()), still_open

@@ -31,10 +31,11 @@ class Create(Operation):
 
 @dataclass(frozen=True, slots=True)
 class Import(Operation):
-    """Take over a learner that was saved elsewhere."""
+    """Take over a learner that was saved elsewhere; `rewards` are behind its estimate."""
 
     learner: Learner
     body: bytes
+    rewards: int
 
 
 @dataclass(frozen=True, slots=True)

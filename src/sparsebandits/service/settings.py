@@ -21,8 +21,6 @@ class Settings:
         The largest dimension of a learner.
     max_body, max_import : int
         Bytes in a request; and in one to /v1/import.
-    max_depth : int
-        How deeply JSON may be nested.
     max_waiting : int
         Requests that may wait for their group.
     snapshot_every : int
@@ -39,7 +37,6 @@ class Settings:
     max_dim: int = 2000
     max_body: int = 2**20
     max_import: int = 2**26
-    max_depth: int = 32
     max_waiting: int = 10_000
     snapshot_every: int = 256
     keep_answers: float = 7 * 86_400.0

@@ -5,7 +5,7 @@ a call of the table does not use; for a server that answers a request in a fract
 they are a good part of it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 Found = TypeVar("Found")
@@ -32,7 +32,8 @@ class Shortcut(Generic[Found]):
             parts = path.split("/")
             names = {place: part[1:-1] for place, part in enumerate(parts) if part.startswith("{")}
             assert self._places.setdefault(len(parts), names).keys() == names.keys()
-            self._found[method, *_masked(parts, names)] = found
+            masked = ("" if place in names else part for place, part in enumerate(parts))
+            self._found[method, *masked] = found
 
     def find(self, method: str, path: str) -> tuple[Found, dict[str, str]] | None:
         """Return what is at a path, and its parameters; None if it is not in the table."""
@@ -40,12 +41,10 @@ class Shortcut(Generic[Found]):
         names = self._places.get(len(parts))
         if names is None:
             return None
-        parameters = {name: parts[place] for place, name in names.items()}
-        found = self._found.get((method, *_masked(parts, names)))
-        if found is None or not all(parameters.values()):
-            return None
-        return found, parameters
-
-
-def _masked(parts: list[str], names: Mapping[int, str]) -> tuple[str, ...]:
-    return tuple("" if place in names else part for place, part in enumerate(parts))
+        parameters = {}
+        for place, name in names.items():
+            if not parts[place]:
+                return None
+            parameters[name], parts[place] = parts[place], ""
+        found = self._found.get((method, *parts))
+        return None if found is None else (found, parameters)

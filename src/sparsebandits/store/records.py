@@ -48,7 +48,8 @@ class LearnerRow(msgspec.Struct, kw_only=True):
     policy : str
         The digest of its policy, which is stored once for all learners that share it.
     decisions, rewards, open : int
-        Decisions given out, rewards told, decisions whose reward may still come.
+        Decisions given out, rewards told, decisions whose reward may still come. Of an imported
+        learner also those of its former life: the rewards are then those behind its estimate.
     next_due : float or None
         When the oldest open decision is to get its default reward.
     """

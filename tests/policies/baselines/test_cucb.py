@@ -10,7 +10,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.policies.baselines.cucb import CUCB, CUCBRule
-from sparsebandits.policies.learner import ReferencePolicy
+from sparsebandits.policies.policy import ReferencePolicy
 from sparsebandits.policies.rule import InformedRule
 from sparsebandits.validation import FloatArray
 from tests.simulation.test_simulate import SETS

@@ -29,7 +29,7 @@ function dress(trace, roles, spots) {
   }
 }
 
-function draw(figure) {
+function chartOf(figure) {
   const spec = JSON.parse(figure.querySelector("script").textContent);
   const plot = figure.querySelector(".plot");
   const roles = { main: colour("accent"), second: colour("second"), quiet: colour("quiet") };
@@ -54,12 +54,50 @@ function draw(figure) {
     // A finger that scrolls must not zoom.
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
   };
-  Plotly.react(plot, spec.data, layout, { displayModeBar: false, responsive: true });
-  figure.dataset.drawn = String(spec.data.reduce((sum, trace) => sum + trace.x.length, 0));
+  return { plot, data: spec.data, layout };
+}
+
+function draw(figure) {
+  const { plot, data, layout } = chartOf(figure);
+  const points = String(data.reduce((sum, trace) => sum + trace.x.length, 0));
+  if (window.Plotly) {
+    plot.querySelector(".sketch")?.remove();
+    Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
+    figure.dataset.drawn = points;
+  } else {
+    sketch(plot, data, layout);
+    fetchPlotly();
+  }
+  figure.dataset.sketched = points;
 }
 
 function drawAll() {
-  if (window.Plotly) document.querySelectorAll("figure.chart").forEach(draw);
+  document.querySelectorAll("figure.chart").forEach(draw);
+}
+
+let isFetched = false;
+
+// Only when the sketches are on the screen; then one chart at a time, so that the page stays quick.
+function fetchPlotly() {
+  if (isFetched) return;
+  isFetched = true;
+  const script = document.createElement("script");
+  script.src = document.getElementById("plotly").href;
+  script.addEventListener("load", drawNext);
+  requestAnimationFrame(() => setTimeout(() => {
+    performance.mark("sketched"); // and on the screen
+    document.head.append(script);
+  }));
+}
+
+function drawNext() {
+  const waiting = document.querySelector("figure.chart:not([data-drawn])");
+  if (!waiting) {
+    performance.mark("drawn");
+    return;
+  }
+  draw(waiting);
+  setTimeout(drawNext);
 }
 
 // ------------------------------------------------------------------ news

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from sparsebandits.comparison.field import RECOMMENDED
-from sparsebandits.environments import film_recommendation, video_recommendation
-from sparsebandits.environments.films import FILMS_SHA256
+from sparsebandits.environments import film_recommendation
+from sparsebandits.environments.films import FILMS_SHA256, film_box
 from sparsebandits.environments.paper_setting import LONG, SHORT, SPARSITY, TRIALS
 from sparsebandits.paper.claim import OURS
 from sparsebandits.paper.experiment import Outcome, Results, Size
@@ -21,7 +21,7 @@ GEOMETRY = Geometry(
         "Not in the paper: its application with preferences and noise from real data, the "
         "critics' scores of 17,004 films."
     ),
-    action_set=video_recommendation().action_set,
+    action_set=film_box(),
     world=lambda _: film_recommendation(),
     policy=CompactAPSEEG,
     variants=(replace(COMPACT, label="the paper's compact APSEE-G, literal"),),

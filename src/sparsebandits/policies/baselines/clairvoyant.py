@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
-from sparsebandits.policies.learner import ReferencePolicy
+from sparsebandits.policies.policy import ReferencePolicy
 from sparsebandits.policies.rule import InformedRule, PerSet
 from sparsebandits.validation import FloatArray, IntArray
 

@@ -12,9 +12,9 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.estimation import sigma_upper, split_delta
-from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.parameters import checked, failure_probability, sigma_or_estimate
 from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.rule import PerSet, Rule
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_non_negative
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.policies.learner import ReferencePolicy
 from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.policy import ReferencePolicy
 from sparsebandits.policies.rule import InformedRule
 from sparsebandits.validation import FloatArray, IntArray, as_non_negative
 

@@ -91,7 +91,6 @@ class EpsilonGreedyRule(RidgeRule):
 
     policy: EpsilonGreedy
     saved: ClassVar[tuple[str, ...]] = ("choices",)
-    _tape: Tape
 
     def __init__(
         self, policy: EpsilonGreedy, generators: Sequence[np.random.Generator], block: int

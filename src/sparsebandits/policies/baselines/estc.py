@@ -12,9 +12,9 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import GramLanes
 from sparsebandits.estimation.lasso import published_lasso, scaled_lasso
-from sparsebandits.policies.learner import Policy
 from sparsebandits.policies.parameters import checked, count, positive, sigma_or_estimate
 from sparsebandits.policies.played import EXPLOIT
+from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.rule import Rule, Tape, check_sums, uniforms
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_sparsity
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.learner import InterceptPolicy
+from sparsebandits.policies.joining_rule import JoiningRule
 from sparsebandits.policies.parameters import checked, positive, sigma_or_estimate
-from sparsebandits.policies.ridge_rule import RidgeRule
+from sparsebandits.policies.policy import InterceptPolicy
 from sparsebandits.policies.rule import Tape, normals
 from sparsebandits.validation import FloatArray
 
@@ -61,10 +61,9 @@ class LinTS(InterceptPolicy):
         return LinTSRule(self, generators, block)
 
 
-class LinTSRule(RidgeRule):
+class LinTSRule(JoiningRule):
     """One draw and one oracle call per lane and step."""
 
-    joins: ClassVar[bool] = True
     _tape: Tape
 
     def __init__(

@@ -12,14 +12,14 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet, Points
 from sparsebandits.errors import CompositionError, InvalidValueError
 from sparsebandits.policies.design import Design
-from sparsebandits.policies.learner import InterceptPolicy
+from sparsebandits.policies.joining_rule import JoiningRule
 from sparsebandits.policies.parameters import (
     checked,
     failure_probability,
     positive,
     sigma_or_estimate,
 )
-from sparsebandits.policies.ridge_rule import RidgeRule
+from sparsebandits.policies.policy import InterceptPolicy
 from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray, as_choice, as_integer, as_number
 
@@ -143,7 +143,7 @@ class OFUL(InterceptPolicy):
         return OFULRule(self, generators, block)
 
 
-class OFULRule(RidgeRule):
+class OFULRule(JoiningRule):
     """The ellipsoid of every lane, and its most promising action.
 
     Attributes
@@ -152,7 +152,6 @@ class OFULRule(RidgeRule):
         ln det(I + V / ridge); with a baseline ln det(V + P) - d ln ridge, 0 at the first reward.
     """
 
-    joins: ClassVar[bool] = True
     saved: ClassVar[tuple[str, ...]] = ("log_det",)
     least: ClassVar[Mapping[str, float]] = {"squares": 0.0, "log_det": 0.0}
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
-from sparsebandits.policies.learner import Policy
+from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.rule import Rule, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
 

@@ -42,22 +42,23 @@ def say(message: str) -> None:
 def guarded() -> Iterator[None]:
     """Guard the rest of this process; it is meant to end right after."""
     try:
-        _own_temporary_folder()  # first: an interrupt in its midst would leave something there
+        with _interrupts_held_back():  # one in its midst would leave something there
+            _own_temporary_folder()
         _answer_interrupts()
         yield
     except KeyboardInterrupt:
         say("Interrupted.")
-        _silence()
+        _end()
         raise SystemExit(INTERRUPTED) from None
     except SystemExit:
-        _silence()
+        _end()
         raise
     except Exception:
         # An import cut short may raise anything.
         if not was_interrupted():
             raise
         say("Interrupted.")
-        _silence()
+        _end()
         raise SystemExit(INTERRUPTED) from None
 
 
@@ -111,6 +112,19 @@ def _once_more(unraisable: "sys.UnraisableHookArgs") -> None:
         threading.Timer(_MOMENT, _thread.interrupt_main).start()
 
 
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of a few lines."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _own_temporary_folder() -> None:
     """Put everything temporary into one folder, removed after all else that runs at exit."""
     try:
@@ -122,18 +136,25 @@ def _own_temporary_folder() -> None:
     os.environ["TMPDIR"] = folder  # for worker processes
 
 
+def _ignore_interrupts() -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if sys.platform != "win32":
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+
 def _remove(folder: str) -> None:
-    """Remove a folder even if an interrupt comes meanwhile, or a worker that ends writes to it."""
+    """Remove a folder, also where a worker that ends still writes to it."""
     for _ in range(5):
-        with contextlib.suppress(KeyboardInterrupt):
-            shutil.rmtree(folder, ignore_errors=True)
-            if not os.path.exists(folder):
-                return
-            time.sleep(_MOMENT)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return
+        time.sleep(_MOMENT)
 
 
-def _silence() -> None:
-    """Send what is written from now on nowhere: the command has ended, and has said why."""
+def _end() -> None:
+    """Answer no interrupt any more and say no more: the command has ended, and has said why."""
+    _ignore_interrupts()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)

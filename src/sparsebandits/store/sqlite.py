@@ -4,7 +4,7 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache
@@ -65,6 +65,7 @@ class SqliteConnection(Connection):
     def __init__(self, path: Path, synchronous: str = "FULL", *, read_only: bool = False) -> None:
         self.path = path
         self._flusher = ThreadPoolExecutor(1, thread_name_prefix="flush")
+        self._flusher.submit(int)  # started before there is anything that an interrupt could break
         if read_only:
             self._open_to_read()
             return
@@ -110,9 +111,7 @@ class SqliteConnection(Connection):
             yield
             await self._commit()
         except BaseException:
-            with suppress(sqlite3.Error):
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+            self._beside(self._roll_back)
             raise
 
     async def _commit(self) -> None:
@@ -123,6 +122,19 @@ class SqliteConnection(Connection):
                 self._connection.execute("COMMIT")
 
         await asyncio.get_running_loop().run_in_executor(self._flusher, commit)
+
+    def _beside(self, work: Callable[[], object]) -> None:
+        """Do this where commits are made, after one that may still be under way.
+
+        Whoever waited for that one may have been cancelled or interrupted; a connection that two
+        threads use at once, one of them to close it, ends the process.
+        """
+        with suppress(sqlite3.Error, RuntimeError):  # or it is closed already
+            self._flusher.submit(work).result()
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
     async def _begin(self, statement: str) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -153,6 +165,5 @@ class SqliteConnection(Connection):
 
     async def close(self) -> None:
         """Let go of the file."""
+        self._beside(self._connection.close)
         self._flusher.shutdown()
-        with suppress(sqlite3.Error):
-            self._connection.close()

@@ -4,11 +4,12 @@
     git worktree add ../before 5678d70
     python benchmarks/regret.py --against ../before/src --sets l2,l1.5,l1,box --trials 500
 
-Short budgets on a box (at most 5 of d on); with --long also T = 2,000 and 20,000 on the sets named,
-anytime and told T. With --against the anytime policy is played by that source too, on the same
-theta* and noise: ratios of means, paired, and of medians. --without-intercept tells the policy
-what is so here and what that release assumed: that doing nothing earns 0. Mean and standard error;
-theta* uniform on [-1, 1]^d, noise N(0, 0.5^2).
+A set is named as in `sparsebandits compare --scenario`; `l2+heavy` is the same with a theta* whose
+entries are Student's t with 2 degrees of freedom. Short budgets on a box (at most 5 of d on); with
+--long also T = 2,000 and 20,000 on the sets named, anytime and told T. With --against the anytime
+policy is played by that source too, on the same theta* and noise: ratios of means, paired, and of
+medians. --without-intercept tells the policy what is so here and what that release assumed: that
+doing nothing earns 0. Mean and standard error; theta* uniform on [-1, 1]^d, noise N(0, 0.5^2).
 """
 
 import argparse
@@ -16,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,17 @@ from sparsebandits.comparison.scenarios import SCENARIOS
 
 SETS = "l2,l1.5,l1,box"
 HORIZONS = (2_000, 20_000)
+HEAVY = "+heavy"
+
+
+@dataclass(frozen=True)
+class HeavyTheta(sb.ThetaSampler):
+    """Most entries are near 0, and some are very large."""
+
+    kind = "heavy-theta"
+
+    def _draw(self, rng: np.random.Generator, dim: int, sparsity: int) -> np.ndarray:
+        return 0.5 * rng.standard_t(2, dim)
 
 
 def regret(
@@ -41,8 +54,12 @@ def shown(last: np.ndarray) -> str:
 
 def played(key: str, steps: int, asked: argparse.Namespace, **keywords: Any) -> np.ndarray:
     """Return the regret of SparseThompson in a scenario, one number per trial."""
-    scenario = SCENARIOS[key]
+    scenario = SCENARIOS[key.removesuffix(HEAVY)]
     world = scenario.environment()
+    if key.endswith(HEAVY):
+        world = sb.LinearEnvironment(
+            action_set=world.action_set, theta_star=HeavyTheta(), noise=world.noise
+        )
     policy = sb.SparseThompson(action_set=world.action_set, sparsity=scenario.sparsity, **keywords)
     return regret(policy, world, steps, asked)
 
@@ -65,7 +82,7 @@ def short_budgets(asked: argparse.Namespace) -> None:
 
 def compared(key: str, asked: argparse.Namespace) -> None:
     """Print ratios to the regret that the source at `asked.against` has on the same trials."""
-    for steps in HORIZONS:
+    for steps in asked.steps:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "regret.npy"
             command = [sys.executable, __file__, "--save", str(file), "--sets", key]
@@ -95,6 +112,7 @@ def main() -> None:
     parser.add_argument(
         "--without-intercept", action="store_true", help="as a release that had no baseline"
     )
+    parser.add_argument("--steps", type=int, nargs="*", default=HORIZONS, help="with --against")
     parser.add_argument("--save", help=argparse.SUPPRESS)
     parser.add_argument("--horizon", type=int, default=HORIZONS[-1], help=argparse.SUPPRESS)
     asked = parser.parse_args()

@@ -31,6 +31,9 @@ _SHOWN = 5
 LARGEST_REWARD = 1e100
 """Rewards stay below this, so that squares of sums of rewards do not overflow."""
 
+LARGEST_SQUARES = 2.0**53 * LARGEST_REWARD**2
+"""What squares of rewards can sum up to."""
+
 
 def describe(value: object) -> str:
     """Name a value in an error message: its repr, cut to one line."""

@@ -201,7 +201,7 @@ def test_a_full_core_retires_the_least_promising_and_keeps_what_it_needs() -> No
     own = core_of(learner)
     assert own.ids.size == CAPACITY
     for _ in range(5):
-        worst = int(own._promise(own.view(learner.policy.action_set), own.sigma).argmin())
+        worst = int(own._promise(learner.policy.action_set, own.sigma).argmin())
         known = int(own.ids[worst])
         stranger = int(np.setdiff1d(np.arange(5000), own.ids)[7])
         told(learner, sorted([known, stranger]), -5.0)

@@ -114,7 +114,7 @@ def test_a_directed_proposal_is_the_likeliest_theta_that_is_so_optimistic() -> N
     action_set = sb.LpBall(DIM)
     rule = rule_after(action_set, 20)
     candidates = proposed(rule, action_set)
-    directed = candidates.directed(reach_of(action_set))
+    directed = candidates.directed(candidates.axes(reach_of(action_set)))
     chosen = rule.policy.best_actions(rule.posterior.theta_hat, action_set) != 0
     for lane, theta in enumerate(directed):
         step = theta - rule.posterior.theta_hat[lane]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dger
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from sparsebandits.estimation.least_squares import inverse
 from sparsebandits.estimation.ridge import REFACTOR, VOID
@@ -174,8 +175,10 @@ class CoreRidge:
             self.anchor = reward
         above, before = reward - self.anchor, self.counts
         covariance, theta, prior = self.covariance, self.theta, self.prior[places]
-        length = float(np.max(np.abs(values[prior > 0]) / np.sqrt(prior[prior > 0]), initial=0.0))
-        if length > _LONGEST:  # what it is told counts as much as that of an action so long
+        may_be_long = (values * values > 0.99 * _LONGEST**2 * prior) & (prior > 0)
+        if (
+            may_be_long.any() and (length := _length(values, prior)) > _LONGEST
+        ):  # what it is told counts as much as that of an action so long
             shrunk = _LONGEST / length
             values, above, spread = values * shrunk, above * shrunk, spread * shrunk**2
         gain = values @ covariance[places]
@@ -346,6 +349,12 @@ class CoreRidge:
         )
 
 
+def _length(values: FloatArray, prior: FloatArray) -> float:
+    """Return how long an action is, in deviations of the prior; free columns do not count."""
+    firm = prior > 0
+    return float(np.max(np.abs(values[firm]) / np.sqrt(prior[firm]), initial=0.0))
+
+
 def _subtract_square(matrix: FloatArray, vector: FloatArray) -> None:
     """Take v v' from the first rows and columns of a matrix whose length is a multiple of 64.
 
@@ -400,9 +409,12 @@ class CoreBelief:
             return self.fresh(rng)
         rows = self._covariance[places]
         block = rows[:, places]
-        lower = np.linalg.cholesky(block)
-        drawn = rng.standard_normal((DEVIATES, places.size)) @ lower.T
-        moved = np.linalg.solve(block, (drawn - model.deviates[:, places]).T)
+        # LAPACK itself: around so small a matrix NumPy's checks take longer than the work.
+        upper, failed = dpotrf(block)
+        if failed:
+            raise np.linalg.LinAlgError("C is not positive definite where the decision is made.")
+        drawn = rng.standard_normal((DEVIATES, places.size)) @ upper
+        moved, _ = dpotrs(upper, (drawn - model.deviates[:, places]).T)
         model.deviates[:] += moved.T @ rows
         return model.deviates[None]
 

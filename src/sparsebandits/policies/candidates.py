@@ -1,7 +1,7 @@
 """Actions proposed for one decision, and how promising each of them is."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -44,6 +44,20 @@ def reach_of(action_set: ActionSet) -> Reach:
     """Return how far the axes of a set go."""
     lower, upper = action_set.axis_reach()
     return lower, upper, np.maximum(-lower, upper) ** 2
+
+
+class Axes(NamedTuple):
+    """What each coordinate may earn alone, as the index has it; arrays are (lanes, dim)."""
+
+    variances: FloatArray
+    spread: FloatArray
+    above: FloatArray
+    below: FloatArray
+
+    @property
+    def promise(self) -> FloatArray:
+        """The better of its two ends."""
+        return np.maximum(self.above, self.below)
 
 
 FACTORS = np.array([1.0, 1.3, 1.7, 2.2, 3.0, 4.0])
@@ -118,25 +132,27 @@ class Candidates:
         self.means = np.concatenate([self.means, means], axis=1)
         self.index = np.concatenate([self.index, index], axis=1)
 
-    def directed(self, reach: Reach) -> FloatArray:
+    def axes(self, reach: Reach) -> Axes:
+        """Return what each coordinate promises alone."""
+        lower, upper, squares = reach
+        theta = self.design.thetas(self.belief.theta, self.contexts)
+        variances = self.belief.variances[:, self.design.base :: self.design.width]
+        spread = self._bonus(variances * squares)
+        spread *= np.sqrt(variances)
+        return Axes(variances, spread, upper * (theta + spread), lower * (theta - spread))
+
+    def directed(self, axes: Axes) -> FloatArray:
         """Return parameters optimistic about the most promising coordinate left out, (lanes, size).
 
         What is left out is not used by the first proposal.
         """
-        lower, upper, squares = reach
-        base, width = self.design.base, self.design.width
-        theta = self.design.thetas(self.belief.theta, self.contexts)
-        variances = self.belief.variances[:, base::width]
-        spread = self._bonus(variances * squares)
-        spread *= np.sqrt(variances)
-        above, below = upper * (theta + spread), -lower * (spread - theta)
-        promise = np.maximum(above, below)
+        promise = axes.promise
         promise[self.actions[:, 0] != 0] = -np.inf
         axis = promise.argmax(axis=1)
         places = (self.rows, axis)
-        side = np.where(above[places] >= below[places], 1.0, -1.0)
-        step = side * spread[places] / variances[places]
-        column = self.belief.column(base + width * axis)
+        side = np.where(axes.above[places] >= axes.below[places], 1.0, -1.0)
+        step = side * axes.spread[places] / axes.variances[places]
+        column = self.belief.column(self.design.base + self.design.width * axis)
         return np.asarray(self.belief.theta + step[:, None] * column)
 
     def uphill(self, count: int) -> FloatArray:
@@ -194,7 +210,7 @@ class Candidates:
 def climbed(
     candidates: Candidates,
     spreads: FloatArray,
-    reach: Reach,
+    axes: Axes,
     climbs: int,
 ) -> Candidates:
     """Fill in the candidates of a decision.
@@ -208,6 +224,6 @@ def climbed(
     parameters[:, :1] = theta
     np.add(theta, spreads, out=parameters[:, 1:])
     candidates.propose(parameters)
-    directed = candidates.directed(reach)[:, None]
+    directed = candidates.directed(axes)[:, None]
     candidates.propose(np.concatenate([directed, candidates.uphill(climbs)], axis=1))
     return candidates

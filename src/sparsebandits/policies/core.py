@@ -26,6 +26,8 @@ from sparsebandits.policies.saved_state import (
     unpack_symmetric,
 )
 from sparsebandits.validation import (
+    LARGEST_REWARD,
+    LARGEST_SQUARES,
     BoolArray,
     FloatArray,
     IntArray,
@@ -65,8 +67,8 @@ class Gate:
         if known >= self.most * H * np.sqrt(steps):
             return False
         rest = scores.size - H - 1
-        best = np.sort(np.partition(scores, rest)[rest:])
-        gap, loss = float(best[1:].mean() - best[0]), float(best[0] - mean)
+        best = np.partition(scores, rest)[rest:]
+        gap, loss = float(best[1:].sum()) / H - float(best[0]), float(best[0]) - mean
         return steps * H / (known + 1) * gap >= self.price * loss
 
 
@@ -172,7 +174,7 @@ class Core:
 
     def _replace(self, number: int, keep: IntArray) -> None:
         """Retire the least promising coordinate that is not needed for another one."""
-        promise = self._promise(self.view(self.policy.action_set), self.sigma)
+        promise = self._promise(self.policy.action_set, self.sigma)
         kept = {*self.held.indices.tolist(), *keep.tolist()} & self._slots.keys()
         promise[[self._slots[i] for i in kept]] = np.inf
         slot = int(promise.argmin())
@@ -206,12 +208,21 @@ class Core:
         ends = theta * upper, theta * lower
         return np.maximum(*ends), np.add(*ends)
 
-    def _promise(self, view: View, sigma: float) -> FloatArray:
+    def _candidates(
+        self, current: ActionSet, context: FloatArray | None, sigma: float
+    ) -> Candidates:
+        """Return candidates of which none is proposed yet."""
+        return Candidates(
+            self.model.belief(),
+            self.design,
+            None if context is None else context[None],
+            partial(self.best, self.view(current).section),
+            self.recipe.boldness(np.array([sigma]), np.array([self.model.counts])),
+        )
+
+    def _promise(self, current: ActionSet, sigma: float) -> FloatArray:
         """Return what each slot may earn alone, as the index has it, (slots,)."""
-        base, width = self.whole.base, self.whole.width
-        widths = np.diagonal(self.model.covariance)[base::width] * view.reach[2]
-        bonus = self.recipe.boldness(np.array([sigma]), np.array([self.model.counts]))
-        return np.asarray(self._scores(view)[0] + bonus(widths[None])[0] * np.sqrt(widths))
+        return self._candidates(current, None, sigma).axes(self.view(current).reach).promise[0]
 
     def open_gate(self, current: ActionSet, sigma: float) -> None:
         """Admit fresh coordinates where they are worth it."""
@@ -226,12 +237,13 @@ class Core:
             scores = scores[some]
             # Of those that were sent away it is not known who is available: as many as of the rest.
             seen = usable + self.retired * usable // self.ids.size
-            if not self.gate.opens(seen, self.known, scores, float(middles[some].mean())):
+            mean = float(middles[some].sum()) / usable
+            if not self.gate.opens(seen, self.known, scores, mean):
                 return
             if self.ids.size >= self.capacity:
                 # Nobody is sent away who might still matter.
                 weakest = float(np.partition(scores, usable - H)[usable - H]) if usable > H else 0.0
-                if float(np.partition(self._promise(view, sigma), H)[:H].max()) >= weakest:
+                if float(np.partition(self._promise(current, sigma), H)[:H].max()) >= weakest:
                     return
         fresh = self.deal(H if usable >= 4 * H else 4 * H - usable, current)
         if fresh.size:
@@ -350,17 +362,11 @@ class Core:
         self, current: ActionSet, context: FloatArray | None, level: float
     ) -> tuple[Played, float]:
         """Return the best candidate, and its variance for unit noise."""
-        view, belief, sigma = self.view(current), self.model.belief(), np.array([level])
-        candidates = Candidates(
-            belief,
-            self.design,
-            None if context is None else context[None],
-            partial(self.best, view.section),
-            self.recipe.boldness(sigma, np.array([self.model.counts])),
-        )
-        spreads = belief.spreads(self.rng, self._promising(view, level))
+        candidates = self._candidates(current, context, level)
+        axes = candidates.axes(self.view(current).reach)
+        spreads = self.model.belief().spreads(self.rng, self._promising(axes.promise[0]))
         spreads = self.recipe.scale * level * spreads
-        climbed(candidates, spreads, view.reach, self.recipe.climbs)
+        climbed(candidates, spreads, axes, self.recipe.climbs)
         chosen, widths = candidates.best()
         action = chosen[0]
         slots = np.flatnonzero(action)
@@ -375,12 +381,9 @@ class Core:
         oracle = SparseOracle(min(self.policy.sparsity, section.dim), self.policy.oracle)
         return oracle.actions(thetas, section)
 
-    def _promising(self, view: View, sigma: float) -> IntArray:
+    def _promising(self, promise: FloatArray) -> IntArray:
         """Return the columns where a decision is made: the baseline, the best 2 H slots."""
         base, width = self.whole.base, self.whole.width
-        if self.model.size <= FRESH:
-            return np.zeros(0, dtype=np.intp)
-        promise = self._promise(view, sigma)
         count = min(2 * self.policy.sparsity, promise.size)
         slots = np.argpartition(promise, promise.size - count)[promise.size - count :]
         columns = base + (slots[:, None] * width + np.arange(width)).ravel()
@@ -389,7 +392,7 @@ class Core:
     def learn(self, played: Played, reward: float, age: float = 0.0) -> None:
         """Take in the reward of an action that was played `age` choices ago."""
         # What is known counts as it did when it last faded: so does a reward, by its decision.
-        weight = float(self.recipe.weights(np.array([age - self.aged]))[0])
+        weight = float(self.recipe.weights(age - self.aged))
         reward -= self._offset(played)
         held = self.held
         own = self.awaited > 0 and held.context is None and played.context is None
@@ -412,9 +415,8 @@ class Core:
             before, self.prior_scale = self.prior_scale, self.sigma**2
             self.model.scale_prior(self.prior_scale / before, self.rng)
             self.renewal = 2 * self.model.counts
-        aged = np.array([self.aged])
-        if self.recipe.is_aged(aged)[0]:
-            self.model.fade(float(self.recipe.weights(aged.astype(np.float64))[0]), self.rng)
+        if self.recipe.is_aged(self.aged):
+            self.model.fade(float(self.recipe.weights(self.aged)), self.rng)
             self.aged = 0
 
     def correct(self, played: Played, old: float, new: float, age: float) -> None:
@@ -426,7 +428,7 @@ class Core:
                 f"The reward cannot be corrected: coordinates {missing} of its action were set "
                 "aside for others since. Tell all rewards to a new learner."
             )
-        weight = float(self.recipe.weights(np.array([age - self.aged]))[0])
+        weight = float(self.recipe.weights(age - self.aged))
         offset = self._offset(played)
         self.model.correct(*self._columns(played), old - offset, new - offset, weight)
         self.left = 0
@@ -526,6 +528,7 @@ class Core:
             raise InvalidValueError("state.prior contradicts the policy. Load an earlier copy.")
         if (
             min(self.model.counts, self.model.squares, self.model.spent) < 0
+            or self.model.squares > LARGEST_SQUARES
             or not self.model.agrees()
         ):
             raise InvalidValueError(
@@ -541,9 +544,9 @@ class Core:
             setattr(self, name, as_integer(f"state.{name}", state[name], minimum=0))
         for name in _TOLD:
             setattr(self, name, as_number(f"state.{name}", state[name]))
-        if min(self.told, self.spread, self.renewal) < 0 or (
-            self.told == 0 and (self.mean or self.spread)
-        ):
+        possible = min(self.told, self.spread, self.renewal) >= 0
+        possible &= abs(self.mean) < LARGEST_REWARD and self.spread <= LARGEST_SQUARES
+        if not possible or (self.told == 0 and (self.mean or self.spread)):
             raise InvalidValueError(
                 f"state.told, state.mean and state.spread must be a number of rewards, their mean "
                 f"and spread, got {[self.told, self.mean, self.spread]}."

@@ -35,8 +35,10 @@ class Recipe:
     young_growth, home_growth : float
         The growth of the young, and after that of actions that use no coordinate that the best
         action for the estimate does not.
-    told_growth : float
-        The growth of those that are not young, where T was told.
+    told_growth, told_rise : float
+        The growth of those that are not young, where T was told; and by how much that of the young
+        is more for every factor of 10 by which T exceeds 2,000, up to 1.4: the longer one plays,
+        the more an unlucky start costs.
     patience : float
         t counts as t (1000 / t)^patience; on round sets only for the mature.
     mature : float
@@ -65,6 +67,7 @@ class Recipe:
     young_growth: float = 1.1
     home_growth: float | None = None
     told_growth: float = 1.1
+    told_rise: float = 0.0
     patience: float = 0.0
     mature: float = YOUNG
     climbs: int = 2
@@ -99,6 +102,7 @@ class Recipe:
         return cls(
             growth=1.8,
             young_growth=0.8,
+            told_rise=0.6,
             patience=0.35,
             mature=max(YOUNG, 4 * action_set.dim),
             evidence=True,
@@ -125,7 +129,7 @@ class Recipe:
             steps = np.where(young, steps, fewer) if self.is_round else fewer
         if self.horizon is not None:
             steps = np.maximum(self.horizon - rewards, 1.0)
-            growth = home = np.where(young, self.young_growth, self.told_growth)
+            growth = home = np.where(young, self._told_young_growth, self.told_growth)
         squares = sigma * sigma
         return Boldness(
             (self.share * steps)[:, None],
@@ -133,16 +137,22 @@ class Recipe:
             None if home is growth else (home * squares)[:, None],
         )
 
-    def weights(self, ages: FloatArray) -> FloatArray:
+    @property
+    def _told_young_growth(self) -> float:
+        assert self.horizon is not None
+        rise = self.told_rise * np.log10(max(self.horizon / 2000.0, 1.0))
+        return max(self.young_growth, min(1.4, self.young_growth + float(rise)))
+
+    def weights(self, ages: FloatArray | float) -> FloatArray:
         """How much rewards count whose decisions were made so many decisions ago."""
         if self.half_life is None:
             return np.ones_like(ages)
         return np.asarray(0.5 ** (ages / self.half_life))
 
-    def is_aged(self, ages: IntArray) -> BoolArray:
+    def is_aged(self, ages: IntArray | int) -> BoolArray:
         """Whether so many decisions since the last fading are worth another: about 1% of weight."""
         if self.half_life is None:
-            return np.zeros(ages.shape, dtype=np.bool_)
+            return np.zeros(np.shape(ages), dtype=np.bool_)
         return np.asarray(ages >= max(1.0, self.half_life / 64))
 
     def unit(self, action_set: ActionSet, ids: IntArray | None = None) -> FloatArray:

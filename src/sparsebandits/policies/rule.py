@@ -24,7 +24,14 @@ from sparsebandits.policies.saved_state import (
     unpack_symmetric,
 )
 from sparsebandits.policies.summary import Summary
-from sparsebandits.validation import LARGEST_REWARD, BoolArray, FloatArray, IntArray, describe
+from sparsebandits.validation import (
+    LARGEST_REWARD,
+    LARGEST_SQUARES,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    describe,
+)
 
 Answer = TypeVar("Answer")
 Draw = Callable[[np.random.Generator, FloatArray], None]
@@ -372,7 +379,7 @@ class Rule(ABC):
             )
         if array.dtype.kind != "f" and (value != np.rint(value)).any():
             raise InvalidValueError(f"state.{name} must be integers, got {describe(given)}.")
-        size = self.most.get(name, 2.0**53 * LARGEST_REWARD**2)
+        size = self.most.get(name, LARGEST_SQUARES)
         largest = {"b": 1.0, "i": 2.0**53}.get(array.dtype.kind, size)
         least = self.least.get(name, -size if array.dtype.kind == "f" else 0.0)
         if value.min(initial=least) < least or value.max(initial=least) > largest:

@@ -446,7 +446,8 @@ class ThompsonRule(JoiningRule):
         normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
         spreads = belief.spreads(normals)
         spreads *= (self.recipe.scale * sigma)[:, None, None]
-        return climbed(candidates, spreads, self._reach(current), self.recipe.climbs)
+        axes = candidates.axes(self._reach(current))
+        return climbed(candidates, spreads, axes, self.recipe.climbs)
 
 
 def _is_part(current: ActionSet, whole: ActionSet) -> bool:

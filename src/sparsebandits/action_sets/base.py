@@ -362,16 +362,19 @@ class ActionSet(Described):
     def _act_on(
         self, theta: FloatArray, indices: IntArray, all_on: bool
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        rows = np.arange(theta.shape[0])[:, None]
-        on_support = theta[rows, indices]
+        rows, dim = np.arange(theta.shape[0])[:, None], self.dim
+        places = indices + rows * dim
+        on_support = theta.take(places)
         padded = indices.size > 0 and indices.min() < 0
         if padded:
             on_support[indices < 0] = 0.0
+            # It lands in one column more than there are coordinates, at the end of the row before,
+            # and is cut off with it.
+            places += rows
         chosen = (self._respond_all_on if all_on else self._respond)(on_support, indices)
-        # Padding lands in one column more than there are coordinates, and is cut off with it.
-        actions = np.zeros((theta.shape[0], self.dim + padded))
-        actions[rows, indices] = chosen
-        return actions[:, : self.dim] if padded else actions, on_support, chosen
+        actions = np.zeros((theta.shape[0], dim + padded))
+        actions.reshape(-1)[places] = chosen
+        return actions[:, :dim] if padded else actions, on_support, chosen
 
     def unconstrained_values(self, theta: FloatArray) -> FloatArray:
         """Return the values without a sparsity constraint for rows of theta, (n,), unchecked."""

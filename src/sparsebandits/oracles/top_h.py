@@ -97,12 +97,12 @@ def _among(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
     first = (np.arange(n) * dim)[:, None]
     following: FloatArray | float = -np.inf
     if count < dim:
-        order = scores.argpartition(dim - count - 1, axis=1)
-        following = scores.take(order[:, dim - count - 1] + first[:, 0])
-        picks = order[:, dim - count :]
+        order = scores.argpartition(dim - count - 1, axis=1)[:, dim - count - 1 :]
+        best = scores.take(order + first)
+        following, picks, chosen = best[:, 0], order[:, 1:], best[:, 1:]
     else:
         picks = np.arange(dim) + np.zeros((n, 1), dtype=np.intp)
-    chosen = scores.take(picks + first)
+        chosen = scores
     last = chosen.min(axis=1)
     gaps = last - np.maximum(following, 0.0)
     if gaps.min() > 0:  # no ties, and nothing chosen that earns nothing

@@ -1,0 +1,31 @@
+"""How bold the index of SparseThompson is, against its formula."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sparsebandits as sb
+from sparsebandits.policies.recipe import Recipe
+
+
+@pytest.mark.parametrize(
+    ("horizon", "rewards", "growth"),
+    [
+        (2_000, 50, 0.8),
+        (20_000, 50, 1.4),
+        (10**6, 50, 1.4),
+        (200, 50, 0.8),
+        (20_000, 500, 1.1),
+        (2_000, 500, 1.1),
+    ],
+)
+def test_told_t_the_index_counts_the_steps_left_and_the_young_are_bolder_where_t_is_long(
+    horizon: int, rewards: int, growth: float
+) -> None:
+    box = sb.Box(np.zeros(20), np.ones(20))
+    recipe = replace(Recipe.on(box, 5), horizon=horizon)
+    width, sigma, left = 0.3, 0.5, max(horizon - rewards, 1)
+    bonus = recipe.boldness(np.array([sigma]), np.array([float(rewards)]))(np.array([[width]]))
+    expected = sigma * np.sqrt(growth * np.log(np.e + 0.5 * left * width))
+    assert bonus[0, 0] == pytest.approx(expected, rel=1e-12)

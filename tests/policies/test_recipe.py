@@ -1,7 +1,5 @@
 """How bold the index of SparseThompson is, against its formula."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -24,7 +22,7 @@ def test_told_t_the_index_counts_the_steps_left_and_the_young_are_bolder_where_t
     horizon: int, rewards: int, growth: float
 ) -> None:
     box = sb.Box(np.zeros(20), np.ones(20))
-    recipe = replace(Recipe.on(box, 5), horizon=horizon)
+    recipe = Recipe.on(box, 5).told(horizon)
     width, sigma, left = 0.3, 0.5, max(horizon - rewards, 1)
     bonus = recipe.boldness(np.array([sigma]), np.array([float(rewards)]))(np.array([[width]]))
     expected = sigma * np.sqrt(growth * np.log(np.e + 0.5 * left * width))

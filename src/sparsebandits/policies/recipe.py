@@ -1,6 +1,6 @@
 """The constants of SparseThompson, and what they say of widths."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Recipe:
     young_growth, home_growth : float
         The growth of the young, and after that of actions that use no coordinate that the best
         action for the estimate does not.
+    told_samples : int
+        Draws per decision where T was told.
     told_growth, told_rise : float
         The growth of those that are not young, where T was told; and by how much that of the young
         is more for every factor of 10 by which T exceeds 2,000, up to 1.4: the longer one plays,
@@ -66,6 +68,7 @@ class Recipe:
     growth: float = 1.1
     young_growth: float = 1.1
     home_growth: float | None = None
+    told_samples: int = 3
     told_growth: float = 1.1
     told_rise: float = 0.0
     patience: float = 0.0
@@ -102,6 +105,7 @@ class Recipe:
         return cls(
             growth=1.8,
             young_growth=0.8,
+            told_samples=6,
             told_rise=0.6,
             patience=0.35,
             mature=max(YOUNG, 4 * action_set.dim),
@@ -115,6 +119,12 @@ class Recipe:
         The firmer the prior, the sooner a fresh coordinate is given up: on flat sets that pays.
         """
         return cls(ridge=0.6 if cls.on(action_set, sparsity).evidence else 0.3)
+
+    def told(self, horizon: int | None) -> "Recipe":
+        """Return what is done by who was told T, or was not."""
+        if horizon is None:
+            return self
+        return replace(self, horizon=horizon, samples=self.told_samples)
 
     def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
         """Return how far the index lies above the mean in lanes that know so many rewards."""

@@ -34,7 +34,7 @@ class SparseThompson(Policy):
 
     Anytime: no horizon, no gap, no tuning, sigma unknown. Ridge least squares on all rewards gives
     theta_hat and V, and a baseline beside them. A decision proposes the oracle's actions for
-    theta_hat, for three draws of N(theta_hat, sigma^2 V^-1), and for the parameter most optimistic
+    theta_hat, for a few draws of N(theta_hat, sigma^2 V^-1), and for the parameter most optimistic
     about the most promising coordinate outside the support of the first; moves the two best one
     step uphill on the index
 
@@ -189,8 +189,8 @@ class SparseThompson(Policy):
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:
         """Return the decision rule with one lane per generator."""
         find = Recipe.among_many if self.is_gated else Recipe.on
-        recipe = find(self.action_set, self.sparsity)
-        recipe = replace(recipe, half_life=self.half_life, horizon=self.horizon)
+        recipe = find(self.action_set, self.sparsity).told(self.horizon)
+        recipe = replace(recipe, half_life=self.half_life)
         if self.prior_scale is not None:
             scale = np.broadcast_to(self.prior_scale, self.action_set.dim)
             recipe = replace(recipe, prior_scale=scale, evidence=False)

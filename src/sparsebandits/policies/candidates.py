@@ -12,6 +12,9 @@ from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _TINY = 1e-300
 
+_TIE = 1e-9
+"""The share of a draw that parts coordinates of which the same is known."""
+
 
 class Belief(Protocol):
     """N(theta, sigma^2 C) of some lanes, over the columns of a design."""
@@ -61,6 +64,15 @@ class Candidates:
     best : function
         From thetas, (n, dim), to the oracle's actions, (n, dim).
     bonus : Boldness
+    spreads : (lanes, k, size) array
+        Draws from the belief, less its mean.
+
+    Attributes
+    ----------
+    theta : (lanes, size) array
+        The estimate, moved by next to nothing of a draw. Between actions of which the same is known
+        the rounding of a reward would choose otherwise, and a constant in every reward would change
+        decisions.
     """
 
     def __init__(
@@ -70,8 +82,11 @@ class Candidates:
         contexts: FloatArray | None,
         best: Callable[[FloatArray], FloatArray],
         bonus: Boldness,
+        spreads: FloatArray,
     ) -> None:
         self.belief, self.design, self.contexts = belief, design, contexts
+        self.spreads = spreads
+        self.theta: FloatArray = belief.theta + _TIE * spreads[:, 0]
         self._best, self._bonus = best, bonus
         self.rows = np.arange(len(belief.theta))
         empty = np.empty((len(belief.theta), 0))
@@ -82,9 +97,9 @@ class Candidates:
         self.means: FloatArray = empty
         self.index: FloatArray = empty
 
-    def _means(self, belief: Belief, actions: FloatArray, columns: FloatArray) -> FloatArray:
-        """Return what actions, (lanes, k, dim), are expected to earn."""
-        means = np.matmul(columns, belief.theta[:, :, None])[:, :, 0]
+    def _means(self, theta: FloatArray, actions: FloatArray, columns: FloatArray) -> FloatArray:
+        """Return what actions, (lanes, k, dim), are expected to earn by theta, (lanes, size)."""
+        means = np.matmul(columns, theta[:, :, None])[:, :, 0]
         if self.design.centre is not None:
             means = means + np.einsum("nkd,d->nk", actions, self.design.centre)
         return np.asarray(means)
@@ -98,7 +113,7 @@ class Candidates:
             self._gains, widths = self.belief.gains(columns)
         else:
             widths = self.belief.widths(columns)
-        means, at_home = self._means(self.belief, actions, columns), None
+        means, at_home = self._means(self.theta, actions, columns), None
         if self._bonus.knows_home:
             home = (actions if is_first else self.actions)[:, :1]
             at_home = ~((actions != 0) & (home == 0)).any(axis=2)
@@ -125,7 +140,7 @@ class Candidates:
         """
         lower, upper, squares = reach
         base, width = self.design.base, self.design.width
-        theta = self.design.thetas(self.belief.theta, self.contexts)
+        theta = self.design.thetas(self.theta, self.contexts)
         variances = self.belief.variances[:, base::width]
         spread = self._bonus(variances * squares)
         spread *= np.sqrt(variances)
@@ -137,7 +152,7 @@ class Candidates:
         side = np.where(above[places] >= below[places], 1.0, -1.0)
         step = side * spread[places] / variances[places]
         column = self.belief.column(base + width * axis)
-        return np.asarray(self.belief.theta + step[:, None] * column)
+        return np.asarray(self.theta + step[:, None] * column)
 
     def uphill(self, count: int) -> FloatArray:
         """Return theta' = theta_hat + beta C x / ||x||_C for the `count` best first proposals.
@@ -148,7 +163,7 @@ class Candidates:
         first = self.index[:, : self._slopes.shape[1]]
         best = self.rows[:, None], first.argpartition(-count, axis=1)[:, -count:]
         climb = self._slopes[best][:, :, None] * self._gains[best]
-        climb += self.belief.theta[:, None]
+        climb += self.theta[:, None]
         return climb
 
     def best(self) -> tuple[FloatArray, FloatArray]:
@@ -180,7 +195,7 @@ class Candidates:
         tried = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
         trial = self.design.columns(tried, contexts)
         gains, spans = belief.gains(trial)
-        means = self._means(belief, tried, trial)
+        means = self._means(self.theta[leaving], tried, trial)
         columns = self.design.columns(actions[leaving], contexts)
         columns = columns - self.design.columns(home[leaving], contexts)
         told = np.matmul(gains, columns[:, :, None])[:, :, 0] ** 2 / (1 + spans)
@@ -191,19 +206,13 @@ class Candidates:
         return actions, widths
 
 
-def climbed(
-    candidates: Candidates,
-    spreads: FloatArray,
-    reach: Reach,
-    climbs: int,
-) -> Candidates:
+def climbed(candidates: Candidates, reach: Reach, climbs: int) -> Candidates:
     """Fill in the candidates of a decision.
 
-    The best actions for the estimate and for it moved by each of `spreads`, (lanes, k, size); for
-    the parameters most optimistic about a coordinate left out; and what the most promising of the
-    former climb to.
+    The best actions for the estimate and for it moved by each draw; for the parameters most
+    optimistic about a coordinate left out; and what the most promising of the former climb to.
     """
-    theta = candidates.belief.theta[:, None]
+    theta, spreads = candidates.theta[:, None], candidates.spreads
     parameters = np.empty((len(spreads), 1 + spreads.shape[1], spreads.shape[2]))
     parameters[:, :1] = theta
     np.add(theta, spreads, out=parameters[:, 1:])

@@ -26,6 +26,7 @@ from sparsebandits.policies.saved_state import (
     unpack_symmetric,
 )
 from sparsebandits.validation import (
+    LARGEST_REWARD,
     BoolArray,
     FloatArray,
     IntArray,
@@ -351,16 +352,16 @@ class Core:
     ) -> tuple[Played, float]:
         """Return the best candidate, and its variance for unit noise."""
         view, belief, sigma = self.view(current), self.model.belief(), np.array([level])
+        spreads = self.recipe.scale * level * belief.spreads(self.rng, self._promising(view, level))
         candidates = Candidates(
             belief,
             self.design,
             None if context is None else context[None],
             partial(self.best, view.section),
             self.recipe.boldness(sigma, np.array([self.model.counts])),
+            spreads,
         )
-        spreads = belief.spreads(self.rng, self._promising(view, level))
-        spreads = self.recipe.scale * level * spreads
-        climbed(candidates, spreads, view.reach, self.recipe.climbs)
+        climbed(candidates, view.reach, self.recipe.climbs)
         chosen, widths = candidates.best()
         action = chosen[0]
         slots = np.flatnonzero(action)
@@ -542,7 +543,7 @@ class Core:
         for name in _TOLD:
             setattr(self, name, as_number(f"state.{name}", state[name]))
         if min(self.told, self.spread, self.renewal) < 0 or (
-            self.told == 0 and (self.mean or self.spread)
+            (self.told == 0 and (self.mean or self.spread)) or abs(self.mean) >= LARGEST_REWARD
         ):
             raise InvalidValueError(
                 f"state.told, state.mean and state.spread must be a number of rewards, their mean "

@@ -435,18 +435,18 @@ class ThompsonRule(JoiningRule):
         self, lanes: IntArray, current: ActionSet, belief: RootBelief, sigma: FloatArray
     ) -> Candidates:
         """Return what is proposed for these lanes."""
-        contexts = None if self.contexts is None else self.contexts[lanes]
-        candidates = Candidates(
-            belief,
-            self.design,
-            contexts,
-            partial(self.policy.best_actions, current=current),
-            self.recipe.boldness(sigma, self.posterior.counts[lanes]),
-        )
         normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
         spreads = belief.spreads(normals)
         spreads *= (self.recipe.scale * sigma)[:, None, None]
-        return climbed(candidates, spreads, self._reach(current), self.recipe.climbs)
+        candidates = Candidates(
+            belief,
+            self.design,
+            None if self.contexts is None else self.contexts[lanes],
+            partial(self.policy.best_actions, current=current),
+            self.recipe.boldness(sigma, self.posterior.counts[lanes]),
+            spreads,
+        )
+        return climbed(candidates, self._reach(current), self.recipe.climbs)
 
 
 def _is_part(current: ActionSet, whole: ActionSet) -> bool:

@@ -319,8 +319,8 @@ def as_support(support: Support, dim: int) -> IntArray:
 
 def _no_support(support: object, dim: int) -> InvalidTypeError:
     return InvalidTypeError(
-        f"support must be a flat list of integer indices in 0..{dim - 1} or a boolean mask of "
-        f"shape ({dim},), got {describe(support)}."
+        f"support must be a flat list of integer indices in 0..{dim - 1}, of names, or a boolean "
+        f"mask of shape ({dim},), got {describe(support)}."
     )
 
 

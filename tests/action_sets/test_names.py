@@ -62,14 +62,28 @@ def test_names_are_part_of_what_a_set_is() -> None:
     assert channels != sb.LpBall(4, names=NAMES[::-1])
 
 
+@pytest.mark.parametrize("given", [dict.fromkeys(["tv", "print"]), iter(["tv", "print"])])
+def test_names_are_taken_from_whatever_lists_them(given: Any) -> None:
+    assert sb.LpBall(4, names=NAMES).restrict(given).available.tolist() == [
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     X = sb.LpBall(4, names=NAMES)
     with pytest.raises(sb.SparseBanditsError, match=r"no coordinate 'Radio'; did you mean 'radio'"):
         X.index("Radio")
     with pytest.raises(sb.SparseBanditsError, match="did you mean 'search'"):
         X.restrict(["tv", "serch"])
-    with pytest.raises(sb.SparseBanditsError, match="distinct"):
+    with pytest.raises(sb.SparseBanditsError, match="distinct, got 'tv' twice"):
         X.restrict(["tv", "tv"])
+    with pytest.raises(sb.SparseBanditsError, match="distinct, got 0 twice"):
+        X.restrict(["tv", 0])
+    with pytest.raises(sb.SparseBanditsError, match=r"must be a list, got 'tv'; write \['tv'\]"):
+        X.restrict("tv")
     with pytest.raises(sb.SparseBanditsError, match=r"in 0\.\.3, got 4"):
         X.index(4)
     with pytest.raises(

@@ -53,7 +53,7 @@ def test_it_is_played(name: str) -> None:
         assert X.contains(sb.Learner.from_dict(learner.to_dict()).ask().action)
 
 
-MIX = sb.Budget(1.0, [0.6, 0.3, 0.4])
+MIX = sb.Budget(1.0, [0.6, 0.3, 0.4], names=["tv", "radio", "web"])
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "more always on than H": (
         lambda: sb.sparse_argmax(MIX, THETA, sb.Supports(at_most=1, always=(0, 1))),
@@ -63,7 +63,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: sb.sparse_argmax(
             MIX, THETA, sb.Supports(at_most=2, always=(0, 1), never_together=[(0, 1)])
         ),
-        "2 of the group .* always on, of which at most 1",
+        r"2 of the group \['tv', 'radio'\] are always on, of which at most 1",
     ),
     "more than can be used": (
         lambda: sb.sparse_argmax(

@@ -169,7 +169,7 @@ def test_who_plays_the_best_is_believed_to_lose_nothing() -> None:
     for _ in range(80):
         decision = learner.ask()
         worth = float(decision.action @ [0.3, 1.0, -0.5, 0.7])
-        learner.tell(decision, worth + 0.1 * rng.normal())
+        learner.tell(decision, worth + 0.03 * rng.normal())
     found = believed_loss(learner, saved_history(learner))
     assert found is not None
     assert found.loss[-1] == found.loss.min() == 0.0

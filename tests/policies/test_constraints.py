@@ -1,14 +1,33 @@
 """Policies on sets without 0, with least doses, and under rules: the same contract."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import sparsebandits as sb
+from sparsebandits.policies import POLICIES as POLICY_KINDS
 
 NAMES = ["tv", "radio", "print", "search"]
 SPENT = sb.Budget(1.0, np.full(4, 0.6), spend_all=True)
 DOSED = sb.Budget(5.0, np.full(4, 4.0), min_dose=2.0, names=NAMES)
 RULES = sb.Supports(at_most=2, groups={("tv", "radio"): 1})
+
+ODD_KEYWORDS: dict[str, dict[str, Any]] = {
+    "sparse-thompson": {},
+    "apsee-g": {"oracle": "exact", "insist": True},
+    "apsee-compact": {"oracle": "exact"},
+    "apsee-hedged": {"oracle": "exact"},
+    "lin-ts": {},
+    "oful": {},
+    "pege": {},
+    "explore-then-commit": {"horizon": 100},
+    "epsilon-greedy": {},
+    "estc": {"exploration_steps": 9},
+    "support-elimination": {},
+    "random-sparse": {},
+}
+"""What each kind needs to be told on sets without 0, or with least doses."""
 
 POLICIES: dict[str, sb.Policy] = {
     "a sorted choice under rules": sb.APSEE(
@@ -51,6 +70,40 @@ def test_thompson_learns_there(X: sb.ActionSet, sparsity: int | sb.Supports) -> 
     assert (per_step < 0.15 * worst).all()
     late = run.regret[:, -1] - run.regret[:, run.steps.searchsorted(60)]
     assert (late < 0.02 * worst * 20).all()
+
+
+def test_every_kind_that_takes_such_sets_is_here() -> None:
+    others = {"apsee", "csar", "time-varying"}  # which sort, or go along axes: they refuse
+    assert set(ODD_KEYWORDS) == set(POLICY_KINDS) - others
+
+
+@pytest.mark.parametrize(
+    ("X", "sparsity"), [(SPENT, 2), (DOSED, sb.Supports(at_most=2, always=["tv"], at_least=2))]
+)
+def test_who_goes_along_axes_says_so_when_it_is_built(
+    X: sb.ActionSet, sparsity: int | sb.Supports
+) -> None:
+    with pytest.raises(sb.CompositionError, match=r"explores along axes.*Use SparseThompson"):
+        sb.TimeVaryingAPSEEG(action_set=X, sparsity=sparsity, oracle="exact", schedule="sqrt")
+
+
+@pytest.mark.parametrize("kind", ODD_KEYWORDS)
+@pytest.mark.parametrize(
+    ("X", "sparsity"), [(SPENT, 2), (DOSED, sb.Supports(at_most=2, always=["tv"], at_least=2))]
+)
+def test_whoever_takes_the_set_plays_what_is_in_it(
+    kind: str, X: sb.ActionSet, sparsity: int | sb.Supports
+) -> None:
+    """From the first decision on, with nothing known, in a batch, and of what is available."""
+    if not POLICY_KINDS[kind].takes_rules and isinstance(sparsity, sb.Supports):
+        sparsity = 2
+    policy = POLICY_KINDS[kind](action_set=X, sparsity=sparsity, **ODD_KEYWORDS[kind])
+    for seed in range(5):
+        learner = policy.start(seed)
+        for decision in [learner.ask(), *learner.ask(count=2), learner.ask(available=[0, 1, 2])]:
+            assert X.contains(decision.action)
+            assert policy.sparse_oracle.obeyed_by(decision.action, X)
+            learner.tell(decision, 1.0)
 
 
 def test_what_counts_coordinates_refuses_rules() -> None:

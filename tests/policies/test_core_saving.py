@@ -182,6 +182,7 @@ CONTRADICTIONS: list[tuple[str, Any, str]] = [
     ("told", 10.0**9, r"state\.told and state\.awaited must be together at most"),
     ("awaited", 10**9, r"state\.told and state\.awaited must be together at most"),
     ("told", -1.0, r"state\.told, state\.mean and state\.spread must be"),
+    ("mean", 1e200, r"state\.told, state\.mean and state\.spread must be"),
     ("told", 0.0, r"state\.told, state\.mean and state\.spread must be"),
     ("left", 10**6, r"state\.left must be at most"),
     ("counts", pack(-1.0), "contradict the sums"),

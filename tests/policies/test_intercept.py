@@ -37,18 +37,25 @@ WITH_INTERCEPT: dict[str, Make] = {
 
 
 def played(
-    policy: Policy, steps: int, constant: float = 0.0, unit: float = 1.0, sigma: float = 0.5
+    policy: Policy,
+    steps: int,
+    constant: float = 0.0,
+    unit: float = 1.0,
+    sigma: float = 0.5,
+    on_grid: bool = True,
 ) -> FloatArray:
-    """The actions of a learner whose rewards are unit (constant + theta·x + noise)."""
+    """The actions of a learner whose rewards are unit (constant + theta·x + noise).
+
+    On the grid the constant costs no digit of a reward.
+    """
     learner, rng = policy.start(seed=3), np.random.default_rng(0)
     theta = rng.uniform(-1, 1, policy.action_set.dim)
     actions = []
     for _ in range(steps):
         decision = learner.ask()
         reward = theta @ decision.action + sigma * rng.standard_normal()
-        # On a grid on which the constant costs no digit: coordinates that were always played
-        # together are tied, and rounding would tip that.
-        reward = np.rint(2.0**20 * reward) / 2.0**20
+        if on_grid:
+            reward = np.rint(2.0**20 * reward) / 2.0**20
         learner.tell(decision, float(unit * (reward + constant)))
         actions.append(decision.action)
     return np.array(actions)
@@ -75,6 +82,27 @@ def test_a_constant_in_every_reward_changes_no_decision(name: str, constant: flo
     plain, moved = (played(policy, 60, constant=b) for b in (0.0, constant))
     np.testing.assert_array_equal(moved, plain)
     assert len(np.unique(plain.round(6), axis=0)) > 3
+
+
+SYMMETRIC: dict[str, sb.ActionSet] = {
+    "box": sb.Box(np.zeros(20), np.ones(20)),
+    "cube": sb.LpBall(20, p=math.inf),
+    "ball": sb.LpBall(20),
+    "budget": sb.Budget(2.0, np.full(20, 0.7)),
+    "many": sb.Box(np.zeros(MANY), np.ones(MANY)),
+}
+
+
+@pytest.mark.parametrize("name", SYMMETRIC)
+@pytest.mark.parametrize("half_life", [None, 50.0])
+def test_nor_does_its_rounding_where_all_coordinates_are_alike(
+    name: str, half_life: float | None
+) -> None:
+    """What was never played, or always together, is known alike: no rounding may part it."""
+    X = SYMMETRIC[name]
+    policy = sb.SparseThompson(action_set=X, sparsity=5, half_life=half_life)
+    plain, moved = (played(policy, 60, constant=b, on_grid=False) for b in (0.0, -100.0))
+    np.testing.assert_allclose(moved, plain, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

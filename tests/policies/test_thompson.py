@@ -7,7 +7,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.environments import Gaussian, LinearEnvironment, UniformCube
-from sparsebandits.policies.candidates import Candidates, reach_of
+from sparsebandits.policies.candidates import Axes, Candidates, reach_of
 from sparsebandits.policies.floored_rule import FlooredThompsonRule
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.recipe import YOUNG
@@ -114,7 +114,8 @@ def test_a_directed_proposal_is_the_likeliest_theta_that_is_so_optimistic() -> N
     action_set = sb.LpBall(DIM)
     rule = rule_after(action_set, 20)
     candidates = proposed(rule, action_set)
-    directed = candidates.directed(candidates.axes(reach_of(action_set)))
+    axes = Axes.of(candidates.belief, candidates.design, reach_of(action_set), candidates.bonus)
+    directed = candidates.directed(axes)
     chosen = rule.policy.best_actions(rule.posterior.theta_hat, action_set) != 0
     for lane, theta in enumerate(directed):
         step = theta - rule.posterior.theta_hat[lane]

@@ -172,8 +172,13 @@ def test_coordinates_have_names(client: httpx.Client) -> None:
     assert client.post("/v1/learners/a/observe", json=pairs).status_code == 200
     learner.warm_start([[1.0, 0.0, 0.5]], [0.4])
     assert exported(client) == learner.to_dict()
-    answer = client.post("/v1/learners/a/ask", json={"available": ["billboard"]})
-    assert kind_of(answer) == "invalid"
+    for wrong, words in (
+        (["raido"], "did you mean 'radio'?"),
+        (["tv", "0"], "distinct, got '0' twice"),
+    ):
+        answer = client.post("/v1/learners/a/ask", json={"available": wrong})
+        assert kind_of(answer) == "invalid"
+        assert words in answer.json()["detail"]
 
 
 def test_a_context_is_seen_before_deciding(client: httpx.Client) -> None:

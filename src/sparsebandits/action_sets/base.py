@@ -3,7 +3,7 @@
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -12,10 +12,18 @@ from sparsebandits.action_sets.availability import Availability
 from sparsebandits.action_sets.choices import IN, Choice, Rules
 from sparsebandits.action_sets.forms import Form
 from sparsebandits.action_sets.marginals import Marginals, ResolvedMarginals, SortedMarginals
-from sparsebandits.action_sets.names import AllBut, as_names, brief, has_names, place_of
+from sparsebandits.action_sets.names import (
+    AllBut,
+    as_names,
+    brief,
+    has_names,
+    place_of,
+    place_of_text,
+    refuse_doubled,
+)
 from sparsebandits.action_sets.sorting import Sorting
 from sparsebandits.descriptions import Described, as_fields
-from sparsebandits.errors import CompositionError, InvalidValueError
+from sparsebandits.errors import CompositionError, InvalidTypeError, InvalidValueError
 from sparsebandits.validation import (
     BoolArray,
     FloatArray,
@@ -264,6 +272,17 @@ class ActionSet(Described):
         """
         return place_of(coordinate, self._places, self.dim)
 
+    def index_of_text(self, coordinate: str) -> int:
+        """Return the index of a coordinate, given by its name or its index as text.
+
+        Examples
+        --------
+        >>> import sparsebandits as sb
+        >>> sb.LpBall(dim=2).index_of_text("1")
+        1
+        """
+        return place_of_text(coordinate, self._places, self.dim)
+
     @property
     def _places(self) -> dict[str, int]:
         """The index of every name."""
@@ -271,9 +290,18 @@ class ActionSet(Described):
 
     def _unnamed(self, coordinates: Support) -> Support:
         """Return indices for names; what has no names in it is returned as it is."""
+        if isinstance(coordinates, str):
+            raise InvalidTypeError(
+                f"Coordinates must be a list, got {coordinates!r}; write [{coordinates!r}]."
+            )
+        if isinstance(coordinates, Iterator):
+            coordinates = list(coordinates)
         if not has_names(coordinates) or coordinates is None:
             return coordinates
-        return [self.index(coordinate) for coordinate in coordinates]
+        given = list(coordinates)
+        places = [self.index(coordinate) for coordinate in given]
+        refuse_doubled(given, places)
+        return places
 
     @property
     def norm_bound(self) -> float:

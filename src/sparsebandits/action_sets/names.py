@@ -1,6 +1,6 @@
 """Coordinates by name: what `names=[...]` of an action set is checked to be, and how it is read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,11 +83,36 @@ Known: 'tv', 'radio'.
     raise InvalidValueError(f"There is no coordinate {coordinate!r}; {nearest(coordinate, places)}")
 
 
+def place_of_text(text: str, places: Mapping[str, int], dim: int) -> int:
+    """Return the index of a coordinate given by its name, or by its number as text.
+
+    Examples
+    --------
+    >>> place_of_text("1", {"tv": 0, "radio": 1}, 2)
+    1
+    """
+    is_number = text.isascii() and text.isdigit() and len(text) < 10
+    if is_number and text not in places:
+        return place_of(int(text), places, dim)
+    return place_of(text, places, dim)
+
+
+def refuse_doubled(coordinates: Sequence[int | str], places: Sequence[int]) -> None:
+    """Refuse coordinates of which one stands twice, by its name or its index."""
+    first: dict[int, int] = {}
+    for number, place in enumerate(places):
+        if first.setdefault(place, number) != number:
+            raise InvalidValueError(
+                f"Coordinates must be distinct, got {coordinates[number]!r} twice in "
+                f"{describe(list(coordinates))}; name it once."
+            )
+
+
 def has_names(coordinates: Any) -> bool:
     """Whether some of these coordinates are given by name."""
     if isinstance(coordinates, np.ndarray):
         return coordinates.dtype.kind in "UO"
-    return isinstance(coordinates, (list, tuple, set, frozenset)) and any(
+    return isinstance(coordinates, Iterable) and any(
         isinstance(coordinate, str) for coordinate in coordinates
     )
 

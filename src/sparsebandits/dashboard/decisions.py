@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebandits.action_sets.names import place_of_text
 from sparsebandits.dashboard.charts import clock
 from sparsebandits.dashboard.history import EXPIRED, FORGOTTEN, OPEN, TOLD, History
 from sparsebandits.errors import InvalidValueError
@@ -76,20 +77,13 @@ def matching(history: History, wanted: Wanted, names: Sequence[str] | None) -> I
     if wanted.phase:
         kept = kept & (history.phases == wanted.phase)
     if wanted.coordinate:
-        index = _index(wanted.coordinate, names, history.dim)
+        places = {name: place for place, name in enumerate(names or ())}
+        index = place_of_text(wanted.coordinate, places, history.dim)
         rows = np.repeat(np.arange(len(history)), np.diff(history.starts))
         on = np.zeros(len(history), dtype=bool)
         on[rows[history.columns == index]] = True
         kept = kept & on
     return np.flatnonzero(kept)
-
-
-def _index(name: str, names: Sequence[str] | None, dim: int) -> int:
-    if names is not None and name in names:
-        return list(names).index(name)
-    if name.isascii() and name.isdigit() and len(name) < 10 and int(name) < dim:
-        return int(name)
-    raise InvalidValueError(f"There is no coordinate {name[:40]!r}.")
 
 
 def table_of(history: History, wanted: Wanted, names: Sequence[str] | None) -> Table:

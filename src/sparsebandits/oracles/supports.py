@@ -117,7 +117,7 @@ class Supports(Rules):
                 f"use {count} if everything may be on."
             )
         choice = Choice(dim, self.at_most, self.at_least, large, groups, always)
-        _refuse_contradiction(choice)
+        _refuse_contradiction(choice, names)
         return choice
 
     def on(self, action_set: ActionSet) -> Choice:
@@ -188,7 +188,7 @@ def as_limit(sparsity: Any, action_set: ActionSet) -> Limit:
     return rules
 
 
-def _refuse_contradiction(choice: Choice) -> None:
+def _refuse_contradiction(choice: Choice, names: tuple[str, ...] | None) -> None:
     """Refuse more that is always on than H, or a group, has room for."""
     opened = np.unique(choice.block_of[list(choice.always)]).size
     if opened > choice.at_most:
@@ -199,8 +199,9 @@ def _refuse_contradiction(choice: Choice) -> None:
     for members, limit in choice.groups:
         count = int(np.isin(members, list(choice.always)).sum())
         if count > limit:
+            shown = [i if names is None else names[i] for i in members.tolist()]
             raise InvalidValueError(
-                f"{count} of the group {members.tolist()} are always on, of which at most {limit} "
+                f"{count} of the group {shown} are always on, of which at most {limit} "
                 "may be on together; raise the limit, or leave some of `always` out."
             )
 

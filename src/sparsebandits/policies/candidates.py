@@ -12,6 +12,9 @@ from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _TINY = 1e-300
 
+_TIE = 1e-9
+"""The share of a draw that parts coordinates of which the same is known."""
+
 
 class Belief(Protocol):
     """N(theta, sigma^2 C) of some lanes, over the columns of a design."""
@@ -47,17 +50,29 @@ def reach_of(action_set: ActionSet) -> Reach:
 
 
 class Axes(NamedTuple):
-    """What each coordinate may earn alone, as the index has it; arrays are (lanes, dim)."""
+    """How uncertain each coordinate is, to say what it may earn alone; arrays are (lanes, dim)."""
 
+    reach: Reach
     variances: FloatArray
     spread: FloatArray
-    above: FloatArray
-    below: FloatArray
+    """How far the index lies above the mean."""
 
-    @property
-    def promise(self) -> FloatArray:
-        """The better of its two ends."""
-        return np.maximum(self.above, self.below)
+    @classmethod
+    def of(cls, belief: Belief, design: Design, reach: Reach, bonus: Boldness) -> "Axes":
+        """Return the axes of a set that reaches so far."""
+        variances = belief.variances[:, design.base :: design.width]
+        spread = bonus(variances * reach[2])
+        spread *= np.sqrt(variances)
+        return cls(reach, variances, spread)
+
+    def ends(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what the upper and the lower end of each may earn, by the index."""
+        lower, upper, _ = self.reach
+        return upper * (theta + self.spread), lower * (theta - self.spread)
+
+    def promise(self, theta: FloatArray) -> FloatArray:
+        """Return what the better of its two ends may earn."""
+        return np.maximum(*self.ends(theta))
 
 
 FACTORS = np.array([1.0, 1.3, 1.7, 2.2, 3.0, 4.0])
@@ -75,6 +90,15 @@ class Candidates:
     best : function
         From thetas, (n, dim), to the oracle's actions, (n, dim).
     bonus : Boldness
+    spreads : (lanes, k, size) array
+        Draws from the belief, less its mean.
+
+    Attributes
+    ----------
+    theta : (lanes, size) array
+        The estimate, moved by next to nothing of a draw. Between actions of which the same is known
+        the rounding of a reward would choose otherwise, and a constant in every reward would change
+        decisions.
     """
 
     def __init__(
@@ -84,9 +108,12 @@ class Candidates:
         contexts: FloatArray | None,
         best: Callable[[FloatArray], FloatArray],
         bonus: Boldness,
+        spreads: FloatArray,
     ) -> None:
         self.belief, self.design, self.contexts = belief, design, contexts
-        self._best, self._bonus = best, bonus
+        self.spreads = spreads
+        self.theta: FloatArray = belief.theta + _TIE * spreads[:, 0]
+        self._best, self.bonus = best, bonus
         self.rows = np.arange(len(belief.theta))
         empty = np.empty((len(belief.theta), 0))
         self.thetas: FloatArray = np.empty((*empty.shape, design.dim))
@@ -96,9 +123,9 @@ class Candidates:
         self.means: FloatArray = empty
         self.index: FloatArray = empty
 
-    def _means(self, belief: Belief, actions: FloatArray, columns: FloatArray) -> FloatArray:
-        """Return what actions, (lanes, k, dim), are expected to earn."""
-        means = np.matmul(columns, belief.theta[:, :, None])[:, :, 0]
+    def _means(self, theta: FloatArray, actions: FloatArray, columns: FloatArray) -> FloatArray:
+        """Return what actions, (lanes, k, dim), are expected to earn by theta, (lanes, size)."""
+        means = np.matmul(columns, theta[:, :, None])[:, :, 0]
         if self.design.centre is not None:
             means = means + np.einsum("nkd,d->nk", actions, self.design.centre)
         return np.asarray(means)
@@ -112,11 +139,11 @@ class Candidates:
             self._gains, widths = self.belief.gains(columns)
         else:
             widths = self.belief.widths(columns)
-        means, at_home = self._means(self.belief, actions, columns), None
-        if self._bonus.knows_home:
+        means, at_home = self._means(self.theta, actions, columns), None
+        if self.bonus.knows_home:
             home = (actions if is_first else self.actions)[:, :1]
             at_home = ~((actions != 0) & (home == 0)).any(axis=2)
-        bonus = self._bonus(widths, at_home)
+        bonus = self.bonus(widths, at_home)
         roots = np.sqrt(widths)
         index = bonus * roots
         index += means
@@ -132,28 +159,20 @@ class Candidates:
         self.means = np.concatenate([self.means, means], axis=1)
         self.index = np.concatenate([self.index, index], axis=1)
 
-    def axes(self, reach: Reach) -> Axes:
-        """Return what each coordinate promises alone."""
-        lower, upper, squares = reach
-        theta = self.design.thetas(self.belief.theta, self.contexts)
-        variances = self.belief.variances[:, self.design.base :: self.design.width]
-        spread = self._bonus(variances * squares)
-        spread *= np.sqrt(variances)
-        return Axes(variances, spread, upper * (theta + spread), lower * (theta - spread))
-
     def directed(self, axes: Axes) -> FloatArray:
         """Return parameters optimistic about the most promising coordinate left out, (lanes, size).
 
         What is left out is not used by the first proposal.
         """
-        promise = axes.promise
+        above, below = axes.ends(self.design.thetas(self.theta, self.contexts))
+        promise = np.maximum(above, below)
         promise[self.actions[:, 0] != 0] = -np.inf
         axis = promise.argmax(axis=1)
         places = (self.rows, axis)
-        side = np.where(axes.above[places] >= axes.below[places], 1.0, -1.0)
+        side = np.where(above[places] >= below[places], 1.0, -1.0)
         step = side * axes.spread[places] / axes.variances[places]
         column = self.belief.column(self.design.base + self.design.width * axis)
-        return np.asarray(self.belief.theta + step[:, None] * column)
+        return np.asarray(self.theta + step[:, None] * column)
 
     def uphill(self, count: int) -> FloatArray:
         """Return theta' = theta_hat + beta C x / ||x||_C for the `count` best first proposals.
@@ -164,7 +183,7 @@ class Candidates:
         first = self.index[:, : self._slopes.shape[1]]
         best = self.rows[:, None], first.argpartition(-count, axis=1)[:, -count:]
         climb = self._slopes[best][:, :, None] * self._gains[best]
-        climb += self.belief.theta[:, None]
+        climb += self.theta[:, None]
         return climb
 
     def best(self) -> tuple[FloatArray, FloatArray]:
@@ -196,7 +215,7 @@ class Candidates:
         tried = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
         trial = self.design.columns(tried, contexts)
         gains, spans = belief.gains(trial)
-        means = self._means(belief, tried, trial)
+        means = self._means(self.theta[leaving], tried, trial)
         columns = self.design.columns(actions[leaving], contexts)
         columns = columns - self.design.columns(home[leaving], contexts)
         told = np.matmul(gains, columns[:, :, None])[:, :, 0] ** 2 / (1 + spans)
@@ -207,19 +226,13 @@ class Candidates:
         return actions, widths
 
 
-def climbed(
-    candidates: Candidates,
-    spreads: FloatArray,
-    axes: Axes,
-    climbs: int,
-) -> Candidates:
+def climbed(candidates: Candidates, axes: Axes, climbs: int) -> Candidates:
     """Fill in the candidates of a decision.
 
-    The best actions for the estimate and for it moved by each of `spreads`, (lanes, k, size); for
-    the parameters most optimistic about a coordinate left out; and what the most promising of the
-    former climb to.
+    The best actions for the estimate and for it moved by each draw; for the parameters most
+    optimistic about a coordinate left out; and what the most promising of the former climb to.
     """
-    theta = candidates.belief.theta[:, None]
+    theta, spreads = candidates.theta[:, None], candidates.spreads
     parameters = np.empty((len(spreads), 1 + spreads.shape[1], spreads.shape[2]))
     parameters[:, :1] = theta
     np.add(theta, spreads, out=parameters[:, 1:])

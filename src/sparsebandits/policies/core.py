@@ -12,11 +12,11 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation.core_ridge import DEVIATES, FRESH, CoreRidge
 from sparsebandits.oracles import SparseOracle
-from sparsebandits.policies.candidates import Candidates, Reach, climbed, reach_of
+from sparsebandits.policies.candidates import Axes, Candidates, Reach, climbed, reach_of
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.policy import Policy
-from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.recipe import Boldness, Recipe
 from sparsebandits.policies.saved_state import (
     pack,
     pack_symmetric,
@@ -208,21 +208,14 @@ class Core:
         ends = theta * upper, theta * lower
         return np.maximum(*ends), np.add(*ends)
 
-    def _candidates(
-        self, current: ActionSet, context: FloatArray | None, sigma: float
-    ) -> Candidates:
-        """Return candidates of which none is proposed yet."""
-        return Candidates(
-            self.model.belief(),
-            self.design,
-            None if context is None else context[None],
-            partial(self.best, self.view(current).section),
-            self.recipe.boldness(np.array([sigma]), np.array([self.model.counts])),
-        )
+    def _boldness(self, sigma: float) -> Boldness:
+        return self.recipe.boldness(np.array([sigma]), np.array([self.model.counts]))
 
     def _promise(self, current: ActionSet, sigma: float) -> FloatArray:
         """Return what each slot may earn alone, as the index has it, (slots,)."""
-        return self._candidates(current, None, sigma).axes(self.view(current).reach).promise[0]
+        belief, reach = self.model.belief(), self.view(current).reach
+        axes = Axes.of(belief, self.design, reach, self._boldness(sigma))
+        return axes.promise(self.design.thetas(belief.theta))[0]
 
     def open_gate(self, current: ActionSet, sigma: float) -> None:
         """Admit fresh coordinates where they are worth it."""
@@ -362,11 +355,20 @@ class Core:
         self, current: ActionSet, context: FloatArray | None, level: float
     ) -> tuple[Played, float]:
         """Return the best candidate, and its variance for unit noise."""
-        candidates = self._candidates(current, context, level)
-        axes = candidates.axes(self.view(current).reach)
-        spreads = self.model.belief().spreads(self.rng, self._promising(axes.promise[0]))
-        spreads = self.recipe.scale * level * spreads
-        climbed(candidates, spreads, axes, self.recipe.climbs)
+        view, belief, bonus = self.view(current), self.model.belief(), self._boldness(level)
+        seen = None if context is None else context[None]
+        axes = Axes.of(belief, self.design, view.reach, bonus)
+        promise = axes.promise(self.design.thetas(belief.theta, seen))[0]
+        spreads = belief.spreads(self.rng, self._promising(promise))
+        candidates = Candidates(
+            belief,
+            self.design,
+            seen,
+            partial(self.best, view.section),
+            bonus,
+            self.recipe.scale * level * spreads,
+        )
+        climbed(candidates, axes, self.recipe.climbs)
         chosen, widths = candidates.best()
         action = chosen[0]
         slots = np.flatnonzero(action)

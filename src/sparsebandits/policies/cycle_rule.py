@@ -13,6 +13,7 @@ from sparsebandits.errors import CompositionError
 from sparsebandits.estimation import cycles_to_lock, pooled_sigma
 from sparsebandits.exploration.affine import off_plane
 from sparsebandits.exploration.diagonal import longest_ends
+from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_memory import PLACE, CycleMemory
@@ -212,10 +213,7 @@ class CycleRule(CycleMemory):
         fits = arms >= 0
         if fits.all():
             return self.parts.actions(arms)
-        start = longest_way(current)
-        if not (current.contains(start) and self.oracle.obeyed_by(start, current)):
-            start = self.oracle.actions(np.zeros((1, self.dim)), current)[0]
-        actions = np.tile(start, (lanes.size, 1))
+        actions = np.tile(action_without_data(current, self.oracle), (lanes.size, 1))
         actions[fits] = self.parts.actions(arms[fits])
         known = self.is_known(lanes) & ~fits
         if known.any():
@@ -305,13 +303,18 @@ _UNFORESEEABLE = (
 )
 
 
-def longest_way(current: ActionSet) -> FloatArray:
-    """Return the longest way along the first axis that has one, (dim,): an action for no data."""
+def action_without_data(current: ActionSet, oracle: SparseOracle) -> FloatArray:
+    """Return the longest way along the first axis that has one, (dim,): an action for no data.
+
+    Where that is not allowed, as where all must be spent or rules want several on, what is.
+    """
     ends = longest_ends(current)
     action = np.zeros(current.dim)
     axis = int(np.argmax(ends != 0))
     action[axis] = ends[axis]
-    return action
+    if current.contains(action) and oracle.obeyed_by(action, current):
+        return action
+    return oracle.actions(np.zeros((1, current.dim)), current)[0]
 
 
 def axis_ends(current: ActionSet) -> FloatArray:

@@ -29,7 +29,7 @@ class Decision:
     >>> mix = sb.Box([0, 0], [1, 2], names=["tv", "radio"])
     >>> decision = sb.SparseThompson(action_set=mix, sparsity=2).start(seed=0).ask()
     >>> decision.id, decision.action, decision.named
-    (1, array([0., 2.]), {'radio': 2.0})
+    (1, array([1., 2.]), {'tv': 1.0, 'radio': 2.0})
     """
 
     __repr__ = brief_repr

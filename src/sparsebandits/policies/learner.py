@@ -340,11 +340,11 @@ class Learner:
         ...     decision = learner.ask()
         ...     learner.tell(decision, 2 + decision.action @ [0.1, 0.9, -0.2] + 0.1 * (-1) ** step)
         >>> learner.summary()
-        40 rewards, noise 0.103; baseline 1.95
+        40 rewards, noise 0.102; baseline 1.89
         coordinate  estimate     95% interval  in the best support
-        radio          0.952    0.786 to 1.12                 100%
-        tv            0.0955  -0.011 to 0.202                  92%
-        print        -0.0735  -0.265 to 0.118                   2%
+        radio          0.981    0.779 to 1.18                 100%
+        tv             0.132  0.0122 to 0.252                  98%
+        print        -0.0665  -0.248 to 0.115                   0%
         """
         with self._lock:
             return self._rule.summary(as_integer("draws", draws, minimum=1))

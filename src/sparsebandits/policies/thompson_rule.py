@@ -11,7 +11,7 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.estimation.ridge import LAMBDAS, RootBelief
-from sparsebandits.policies.candidates import Candidates, climbed, reach_of
+from sparsebandits.policies.candidates import Axes, Candidates, climbed, reach_of
 from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.joining_rule import JoiningRule
@@ -435,19 +435,20 @@ class ThompsonRule(JoiningRule):
         self, lanes: IntArray, current: ActionSet, belief: RootBelief, sigma: FloatArray
     ) -> Candidates:
         """Return what is proposed for these lanes."""
-        contexts = None if self.contexts is None else self.contexts[lanes]
-        candidates = Candidates(
-            belief,
-            self.design,
-            contexts,
-            partial(self.policy.best_actions, current=current),
-            self.recipe.boldness(sigma, self.posterior.counts[lanes]),
-        )
         normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
         spreads = belief.spreads(normals)
         spreads *= (self.recipe.scale * sigma)[:, None, None]
-        axes = candidates.axes(self._reach(current))
-        return climbed(candidates, spreads, axes, self.recipe.climbs)
+        bonus = self.recipe.boldness(sigma, self.posterior.counts[lanes])
+        candidates = Candidates(
+            belief,
+            self.design,
+            None if self.contexts is None else self.contexts[lanes],
+            partial(self.policy.best_actions, current=current),
+            bonus,
+            spreads,
+        )
+        axes = Axes.of(belief, self.design, self._reach(current), bonus)
+        return climbed(candidates, axes, self.recipe.climbs)
 
 
 def _is_part(current: ActionSet, whole: ActionSet) -> bool:

@@ -10,6 +10,7 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError
 from sparsebandits.estimation import ConfidenceBound, make_confidence
 from sparsebandits.exploration import DiagonalBasis
+from sparsebandits.exploration.diagonal import longest_ends
 from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.parameters import checked, flag
 from sparsebandits.policies.phased import VerifyingPolicy
@@ -76,6 +77,20 @@ class TimeVaryingAPSEEG(VerifyingPolicy):
                 f"The linear schedule is proven for strongly convex sets only, and {current!r} "
                 "is not one. Use schedule='sqrt', or insist=True."
             )
+        if not self._may_go_along_axes(current):
+            raise CompositionError(
+                f"{type(self).__name__} explores along axes, one coordinate at a time, which "
+                f"{current!r} or the rules do not allow. Use SparseThompson, or CompactAPSEEG with "
+                "oracle='exact'."
+            )
+
+    def _may_go_along_axes(self, current: ActionSet) -> bool:
+        """Whether the set has axes, and the rules allow each of them on its own."""
+        ends = longest_ends(current)
+        if not self.sparse_oracle.is_ruled:
+            return bool(ends.any())
+        axes = np.diag(ends)[ends != 0]
+        return bool(len(axes)) and all(self.sparse_oracle.obeyed_by(x, current) for x in axes)
 
     @cached_property
     def bound(self) -> ConfidenceBound:

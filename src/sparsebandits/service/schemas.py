@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Meta
 
 from sparsebandits.action_sets import ActionSet, AllBut
+from sparsebandits.action_sets.names import refuse_doubled
 from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.oracles import Limit, Supports
 from sparsebandits.service.log import Lived
 from sparsebandits.service.times import as_text
 from sparsebandits.store import LearnerRow
-from sparsebandits.validation import describe
 
 KEY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:@~-]{0,127}$"
 LARGEST_COUNT = 1000
@@ -200,7 +200,7 @@ def availability(given: Sequence[Any] | AllButView | None, action_set: ActionSet
     if given is None:
         return None
     if isinstance(given, AllButView):
-        return AllBut(sorted({index_of(entry, action_set) for entry in given.all_but}))
+        return AllBut(_distinct(given.all_but, action_set))
     dim = action_set.dim
     if all(isinstance(entry, bool) for entry in given) and given:
         if len(given) != dim:
@@ -211,21 +211,14 @@ def availability(given: Sequence[Any] | AllButView | None, action_set: ActionSet
         return [index for index, entry in enumerate(given) if entry]
     if any(isinstance(entry, bool) for entry in given):
         raise InvalidTypeError("available must hold indices, names or booleans, got a mixture.")
-    return sorted({index_of(entry, action_set) for entry in given})
+    return _distinct(given, action_set)
 
 
-def index_of(entry: int | str, action_set: ActionSet) -> int:
-    """Return the index of a coordinate that is given by index or name."""
-    dim, names = action_set.dim, action_set.names
-    if isinstance(entry, str) and names is not None and entry in names:
-        return list(names).index(entry)
-    text = str(entry)
-    if text.isascii() and text.isdigit() and len(text) < 10 and int(text) < dim:
-        return int(text)
-    known = "" if names is None else " or one of its names"
-    raise InvalidValueError(
-        f"A coordinate must be an index in 0..{dim - 1}{known}, got {describe(entry)}."
-    )
+def _distinct(given: Sequence[int | str], action_set: ActionSet) -> list[int]:
+    """Return the indices of coordinates, ascending; refuse one that stands twice."""
+    places = [action_set.index_of_text(str(entry)) for entry in given]
+    refuse_doubled(given, places)
+    return sorted(places)
 
 
 def nonzeros(
@@ -234,7 +227,10 @@ def nonzeros(
     """Return the indices and values of an action's non-zeros."""
     dim = action_set.dim
     if isinstance(action, dict):
-        entries = sorted((index_of(name, action_set), value) for name, value in action.items())
+        names = list(action)
+        places = [action_set.index_of_text(name) for name in names]
+        refuse_doubled(names, places)
+        entries = sorted(zip(places, action.values(), strict=True))
     elif len(action) == dim:
         entries = list(enumerate(action))
     else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.policies.cycle_rule import longest_way
+from sparsebandits.policies.cycle_rule import action_without_data
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.parameters import checked, positive
 from sparsebandits.policies.phased import ExploringPolicy
@@ -47,7 +47,8 @@ class EpsilonGreedy(ExploringPolicy):
     Notes
     -----
     If no b_k fits the set of a step, or nothing was learned yet where the step would exploit, the
-    step does not explore: it plays the oracle's action, or the longest way along an axis.
+    step does not explore: it plays the oracle's action, or the longest way along an axis, if
+    that is allowed.
 
     References
     ----------
@@ -111,7 +112,8 @@ class EpsilonGreedyRule(RidgeRule):
         # Every call serves all lanes, so t is the same in each of them.
         epsilon = self.policy.epsilon(int(self.choices[0]) + 1)
         explore = (draws[:, 0] < epsilon) & bool(fitting.size)
-        actions = np.tile(longest_way(current), (self.lanes, 1))
+        start = action_without_data(current, self.policy.sparse_oracle)
+        actions = np.tile(start, (self.lanes, 1))
         arms = fitting[(draws[explore, 1] * fitting.size).astype(np.intp)]
         actions[explore] = self._rows[arms]
         exploit = ~explore & (self.posterior.counts > 0)

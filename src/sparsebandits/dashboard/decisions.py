@@ -12,6 +12,7 @@ import numpy as np
 
 from sparsebandits.dashboard.charts import clock
 from sparsebandits.dashboard.history import EXPIRED, FORGOTTEN, OPEN, TOLD, History
+from sparsebandits.dashboard.words import number
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import BoolArray, IntArray
 
@@ -115,7 +116,7 @@ def _row(history: History, place: int, names: Sequence[str] | None) -> Row:
         asked_at=clock(asked) if math.isfinite(asked) else "",
         state=_word(history, place),
         phase=str(history.phases[place]),
-        action=", ".join(f"{name} {dose:.3g}" for name, dose in action.items()) or "nothing",
+        action=", ".join(f"{name} {number(dose, 4)}" for name, dose in action.items()) or "nothing",
         reward=float(history.rewards[place]),
         delay=float(history.closed_at[place]) - asked,
         is_open=bool(history.states[place] == OPEN),

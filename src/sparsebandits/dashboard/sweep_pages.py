@@ -9,6 +9,7 @@ from fastapi import Response
 
 from sparsebandits.comparison.entries import Entry
 from sparsebandits.comparison.sweep_folder import SweepComparison, compare_sweep
+from sparsebandits.dashboard import words
 from sparsebandits.dashboard.access import Visit
 from sparsebandits.dashboard.charts import Band, Chart, Line
 from sparsebandits.service.answers import RefusedError
@@ -97,8 +98,8 @@ def _regret_chart(cell: Entry, others: list[Entry]) -> Chart:
             Band(x=x, low=low[drawn], high=high[drawn], label="its 95% interval"),
             Line(x=x, y=mean[drawn], label=str(cell.columns["policy"])),
         ),
-        sentence=f"After {int(cell.steps[-1]):,} steps it has lost {mean[-1]:.3g} on average over "
-        f"{cell.trials:,} trials: number {place} of the {len(ranked)} cells of this environment "
+        sentence=f"After {int(cell.steps[-1]):,} steps it has lost {words.number(float(mean[-1]))} on "
+        f"average over {cell.trials:,} trials: number {place} of the {len(ranked)} cells of this environment "
         "drawn here, the least regret first.",
     )
 

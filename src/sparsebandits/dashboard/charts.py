@@ -88,6 +88,7 @@ class Band:
                 "fill": "toself",
                 "hoverinfo": "skip",
                 "line": {"width": 0},
+                "legendrank": 1001,  # after the curve that it belongs to
                 "meta": self.role,
             }
         ]

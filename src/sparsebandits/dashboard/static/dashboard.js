@@ -24,9 +24,23 @@ function dress(trace, roles, spots) {
   } else if (trace.mode === "lines") {
     trace.line = { width: 2, ...trace.line, color: role };
   } else {
-    trace.marker = { color: role, size: trace.error_x || spots ? 8 : 4, opacity: trace.meta === "quiet" ? 0.45 : 1 };
+    const few = trace.x.length < 50;
+    const opacity = trace.meta !== "quiet" ? 1 : few ? 0.8 : 0.45;
+    trace.marker = { color: role, size: trace.error_x || spots ? 8 : few ? 7 : 4, opacity };
     if (trace.error_x) Object.assign(trace.error_x, { color: role, thickness: 1.5 });
   }
+}
+
+// Both ends of a long name: either may be what tells it from others.
+function shorten(name, most) {
+  if (name.length <= most) return name;
+  const start = Math.ceil((most - 1) / 2);
+  return `${name.slice(0, start)}…${name.slice(start + 1 - most)}`;
+}
+
+function nameRows(axis, names, width) {
+  const most = Math.max(14, Math.min(48, Math.floor(width / 22)));
+  Object.assign(axis, { tickmode: "array", tickvals: names, ticktext: names.map((name) => shorten(name, most)) });
 }
 
 function chartOf(figure) {
@@ -42,7 +56,11 @@ function chartOf(figure) {
     axis.title.font = { size: 12 };
   }
   const isNarrow = plot.clientWidth < 480;
-  if (isNarrow && isList) spec.layout.yaxis.title.text = "";
+  if (isList) nameRows(spec.layout.yaxis, spec.data[0].y, plot.clientWidth);
+  if (isNarrow && isList) {
+    spec.layout.yaxis.title.text = "";
+    spec.data[0].showscale = false; // the sentence says what colours mean
+  }
   const layout = {
     ...spec.layout,
     paper_bgcolor: "rgba(0,0,0,0)",

@@ -50,6 +50,7 @@ class Row:
     state: str
     phase: str
     action: str
+    context: str
     reward: float
     delay: float
     is_open: bool
@@ -117,10 +118,15 @@ def _row(history: History, place: int, names: Sequence[str] | None) -> Row:
         state=_word(history, place),
         phase=str(history.phases[place]),
         action=", ".join(f"{name} {number(dose, 4)}" for name, dose in action.items()) or "nothing",
+        context=", ".join(number(each) for each in _context(history, place)),
         reward=float(history.rewards[place]),
         delay=float(history.closed_at[place]) - asked,
         is_open=bool(history.states[place] == OPEN),
     )
+
+
+def _context(history: History, place: int) -> list[float]:
+    return [] if history.contexts is None else history.contexts[place].tolist()
 
 
 def _word(history: History, place: int) -> str:

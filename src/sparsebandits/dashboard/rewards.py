@@ -70,7 +70,9 @@ def reward_chart(history: History, by_time: bool = False) -> Chart | None:
     if told.size >= _SMALLEST:
         curve = moving_mean(rewards)
         x = along(history, told[curve.places], by_time)
-        layers.insert(0, Band(x=x, low=curve.low, high=curve.high, label="its 95% interval"))
+        layers.insert(
+            0, Band(x=x, low=curve.low, high=curve.high, label="95% interval of the mean")
+        )
         layers.append(Line(x=x, y=curve.mean, label=f"mean of {curve.window:,}"))
         sentence = _sentence(rewards, curve)
     return Chart(
@@ -92,10 +94,9 @@ def _sentence(rewards: FloatArray, curve: MovingMean) -> str:
     difference = float(last.mean() - first.mean())
     error = float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / window))
     reach = float(scipy.special.stdtrit(2 * window - 2, 0.975)) * error
-    told = (
-        f"The last {window:,} rewards had a mean of {number(float(last.mean()))}, the first {window:,} one of "
-        f"{number(float(first.mean()))}: "
-    )
+    earlier, later = number(float(first.mean())), number(float(last.mean()))
+    told = f"The last {window:,} rewards had a mean of {later}, the first of {earlier}: "
     if abs(difference) <= reach:
         return told + "no more apart than chance allows."
-    return told + f"{'more' if difference > 0 else 'less'} by {number(abs(difference))} ± {number(reach, 2)}."
+    way = "more" if difference > 0 else "less"
+    return f"{told}{way} by {number(abs(difference))} ± {number(reach, 2)}."

@@ -95,12 +95,12 @@ def _regret_chart(cell: Entry, others: list[Entry]) -> Chart:
                 )
                 for other in others
             ),
-            Band(x=x, low=low[drawn], high=high[drawn], label="its 95% interval"),
+            Band(x=x, low=low[drawn], high=high[drawn], label="95% interval of the mean"),
             Line(x=x, y=mean[drawn], label=str(cell.columns["policy"])),
         ),
-        sentence=f"After {int(cell.steps[-1]):,} steps it has lost {words.number(float(mean[-1]))} on "
-        f"average over {cell.trials:,} trials: number {place} of the {len(ranked)} cells of this environment "
-        "drawn here, the least regret first.",
+        sentence=f"After {int(cell.steps[-1]):,} steps it has lost {words.number(float(mean[-1]))} "
+        f"on average over {cell.trials:,} trials: number {place} of the {len(ranked)} cells of "
+        "this environment drawn here, the least regret first.",
     )
 
 
@@ -119,7 +119,7 @@ def _support_chart(cell: Entry, others: list[Entry]) -> Chart:
                 x=cell.steps[drawn],
                 low=np.maximum(share.low[drawn], 0.0),
                 high=np.minimum(share.high[drawn], 1.0),
-                label="its 95% interval",
+                label="95% interval of the mean",
             ),
             Line(x=cell.steps[drawn], y=share.mean[drawn], label=str(cell.columns["policy"])),
         ),

@@ -150,9 +150,8 @@ def in_words(comparison: Comparison) -> str:
     said = f"By the estimate it earns {number(abs(difference))} {way} per decision"
     if math.isnan(comparison.low):
         return said + "; how sure that is cannot be said yet."
-    return (
-        said + f" (95% of draws from the posterior: {number(comparison.low)} to {number(comparison.high)})."
-    )
+    low, high = number(comparison.low), number(comparison.high)
+    return f"{said} (95% of draws from the posterior: {low} to {high})."
 
 
 def read_question(given: Mapping[str, str], off: Sequence[str], action_set: ActionSet) -> Question:

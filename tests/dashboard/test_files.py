@@ -83,7 +83,7 @@ def test_a_saved_learner_with_a_context_and_rules(tmp_path: Path) -> None:
     page = client.get("/").text
     assert "1 of 3 blocks, box" in page
     assert "context 1</dd>" in page
-    assert "Rules: a block, which counts once: tv, radio." in page
+    assert "Rules: a block counts once: (tv, radio)." in page
     assert "per unit of the coordinate, for a context of zeros" in page
     for query, words in (("", "For a context of zeros."), ("?context=2", "For the context 2.")):
         answer = client.get(f"/learners/seen/what-if{query}").text

@@ -20,7 +20,8 @@ def test_rules_are_said_by_name_and_blocks_are_counted_as_blocks() -> None:
     blocks = sb.Supports(at_most=1, blocks=[[0, 1], ["radio low", "radio high"]])
     blocked = sb.SparseThompson(action_set=BOX, sparsity=blocks)
     assert (allowed_of(blocked), most_of(blocked)) == ("1 of 2 blocks", 1)
-    assert rules_of(blocked)[0] == "a block, which counts once: tv low, tv high"
+    said = "a block counts once: (tv low, tv high), (radio low, radio high)"
+    assert rules_of(blocked) == [said]
 
     ruled = sb.Supports(
         at_most=3, at_least=1, always=["tv low"], groups={(1, 2): 1}, never_together=[(2, 3)]
@@ -42,6 +43,7 @@ def test_settings_are_said_where_they_are_not_the_default() -> None:
     assert settings_of(sb.SparseThompson(action_set=BOX, sparsity=2)) == ""
     told = sb.SparseThompson(action_set=BOX, sparsity=2, half_life=2000, intercept=False)
     assert settings_of(told) == "intercept False, half_life 2,000"
+    assert settings_of(sb.APSEE(action_set=BOX, sparsity=2, sigma=0.5)) == "sigma 0.5"
     prior = sb.SparseThompson(action_set=BOX, sparsity=2, prior_mean=np.eye(4)[0])
     assert settings_of(prior) == "prior_mean given"
 

@@ -36,9 +36,12 @@ def rules_of(policy: Policy) -> list[str]:
         said.append(f"always on: {_listed(limit.always, names)}")
     said += [f"at most {most} of {_listed(few, names)}" for few, most in limit.groups]
     said += [f"never together: {_listed(few, names)}" for few in limit.never_together]
-    said += [f"a block, which counts once: {_listed(each, names)}" for each in limit.blocks or ()]
     more = len(said) - _LISTED
-    return [*said[:_LISTED], f"and {more:,} more"] if more > 0 else said
+    said = [*said[:_LISTED], f"and {more:,} more"] if more > 0 else said
+    if limit.blocks:
+        blocks = [f"({_listed(block, names)})" for block in limit.blocks]
+        said.append(f"a block counts once: {_listed(blocks, None)}")
+    return said
 
 
 def _listed(coordinates: Sequence[int | str], names: Sequence[str] | None) -> str:
@@ -56,7 +59,9 @@ def settings_of(policy: Policy) -> str:
     for field in dataclasses.fields(policy):
         value = getattr(policy, field.name)
         is_plain = value is None or isinstance(value, bool | int | float | str)
-        if field.name in ("action_set", "sparsity") or (is_plain and value == field.default):
+        # A default that is a word may have become what the word stands for.
+        is_default = value == field.default if is_plain else isinstance(field.default, str)
+        if field.name in ("action_set", "sparsity") or is_default:
             continue
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         text = number(float(value), 6) if is_number else str(value) if is_plain else "given"

@@ -31,16 +31,22 @@ function dress(trace, roles, spots) {
   }
 }
 
-// Both ends of a long name: either may be what tells it from others.
-function shorten(name, most) {
-  if (name.length <= most) return name;
-  const start = Math.ceil((most - 1) / 2);
-  return `${name.slice(0, start)}…${name.slice(start + 1 - most)}`;
+// Long names lose the words that all of them begin with, then their middles.
+function shortNames(names, most) {
+  if (names.every((name) => name.length <= most)) return names;
+  let same = names[0].length;
+  for (const name of names) while (!name.startsWith(names[0].slice(0, same))) same -= 1;
+  const common = names.length > 1 ? names[0].slice(0, same).lastIndexOf(" ") + 1 : 0;
+  const end = Math.floor(most / 3);
+  return names.map((name) => {
+    const own = common ? `…${name.slice(common)}` : name;
+    return own.length <= most ? own : `${own.slice(0, most - end - 1)}…${own.slice(-end)}`;
+  });
 }
 
 function nameRows(axis, names, width) {
-  const most = Math.max(14, Math.min(48, Math.floor(width / 22)));
-  Object.assign(axis, { tickmode: "array", tickvals: names, ticktext: names.map((name) => shorten(name, most)) });
+  const most = Math.max(15, Math.min(48, Math.floor(width / 22)));
+  Object.assign(axis, { tickmode: "array", tickvals: names, ticktext: shortNames(names, most) });
 }
 
 function chartOf(figure) {

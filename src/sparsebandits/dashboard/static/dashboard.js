@@ -215,6 +215,9 @@ addEventListener("beforeprint", () => whenPrinting(true));
 addEventListener("afterprint", () => whenPrinting(false));
 showFieldsOfSet();
 drawAll();
+// A browser that is new takes more than a second to read plotly: it has the time where somebody types
+// a token or reads the list, and the next page has it ready.
+if (!document.querySelector("figure.chart")) (window.requestIdleCallback || setTimeout)(fetchPlotly);
 const live = document.querySelector("main[data-live]");
 if (live) {
   known = live.dataset.live ? `"${live.dataset.live}"` : null;

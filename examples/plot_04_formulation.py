@@ -63,7 +63,7 @@ for recipes, colour, label in (
 axis.plot(plates, found, color="tab:orange", label="the recipe it would settle on")
 axis.axhline(best.value, color="black", linewidth=1, label="the best possible")
 axis.set(xlabel="plate of eight", ylabel="true foam height")
-axis.legend(frameon=False, loc="lower right")
+axis.legend(frameon=False, ncols=4, loc="lower right", bbox_to_anchor=(1, 1))
 plt.show()
 
 # %%

@@ -118,6 +118,7 @@ def test_a_sweeps_folder(tmp_path: Path) -> None:
     cell = client.get("/cells/0")
     assert "number 1 of the 2 cells" in cell.text
     assert chart_ids(cell) == ["regret", "support"]
+    assert '"dash": "dash"' in cell.text  # the other one, to be told apart
     assert client.get("/cells/2").status_code == 404
     assert {path: path.stat().st_mtime_ns for path in done.folder.rglob("*")} == before
 

@@ -53,7 +53,7 @@ def quantile_chart(sample: Sample) -> Chart | None:
         x_label="normal quantile (deviations)",
         y_label="residual (deviations)",
         layers=(
-            Line(x=ends, y=ends, label="normal", role="second", dashed=True),
+            Line(x=ends, y=ends, label="normal", role="second", dash="dash"),
             Dots(x=expected, y=ordered[shown], label="residuals", role="main"),
         ),
         sentence="On the line, residuals are normal; ends that turn away are outliers, steps are "

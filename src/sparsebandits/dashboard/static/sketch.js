@@ -100,6 +100,8 @@ class Rows {
 
 // ------------------------------------------------------------------ traces
 
+const DASHES = { dash: "6 4", dot: "2 3", dashdot: "6 3 2 3", longdash: "10 4", longdashdot: "10 3 2 3" };
+
 function path(trace, x, y) {
   let pen = "M";
   return trace.x.map((value, place) => {
@@ -148,7 +150,7 @@ function drawTrace(into, trace, x, y) {
   if (trace.type === "heatmap") drawMap(into, trace, x, y);
   else if (trace.fill) add(into, "path", { d: `${path(trace, x, y)}Z`, fill: trace.fillcolor });
   else if (trace.mode === "lines") {
-    const dash = trace.line.dash ? { "stroke-dasharray": "6 4" } : {};
+    const dash = trace.line.dash ? { "stroke-dasharray": DASHES[trace.line.dash] } : {};
     add(into, "path", { d: path(trace, x, y), fill: "none", stroke: trace.line.color, "stroke-width": 2, ...dash });
   } else drawDots(into, trace, x, y);
 }

@@ -198,6 +198,7 @@ def test_ten_thousand_decisions_and_every_page(
     for path in ("", "/what-if?sparsity=1", "/decisions", "/health"):
         check_page(window, f"/learners/a-campaign{path}", WIDE, NARROW)
     check_page(window, "/", WIDE, NARROW)
+    check_resize(window, "/learners/a-campaign")
     page.emulate_media(media="print")
     page.pdf(path=tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").stat().st_size > 20_000
@@ -211,6 +212,23 @@ def test_long_names_are_shortened_to_what_tells_them_apart(window: Window) -> No
     assert page.evaluate("shortNames(['tv', 'radio'], 20)") == ["tv", "radio"]
     alone = page.evaluate("name => shortNames([name], 20)", names[0])
     assert alone == ["ingredient nu…ier 10"]
+
+
+def check_resize(window: Window, path: str) -> None:
+    """A window that becomes narrow: charts keep their height, and the words below their place."""
+    page = window.page
+    page.set_viewport_size({"width": WIDE, "height": 800})
+    window.go(path)
+    expect(page.locator("figure.chart:not([data-drawn])")).to_have_count(0, timeout=15_000)
+    page.set_viewport_size({"width": NARROW, "height": 800})
+    expect(page.locator("#chart-usage .colorbar")).to_have_count(0)  # drawn anew
+    for figure in page.locator("figure.chart").all():
+        drawing, words = (figure.locator(each).first for each in ("svg.main-svg", ".sentence"))
+        above, below = drawing.bounding_box(), words.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["y"] + above["height"] <= below["y"] + 1
+        assert above["width"] <= NARROW
 
 
 def thread_seconds(ticks: CDPSession) -> float:

@@ -83,6 +83,7 @@ function chartOf(figure) {
 
 function draw(figure) {
   const { plot, data, layout } = chartOf(figure);
+  plot.style.height = `${layout.height}px`; // plotly takes its own away when the window changes
   const points = String(data.reduce((sum, trace) => sum + trace.x.length, 0));
   if (window.Plotly) {
     plot.querySelector(".sketch")?.remove();
@@ -210,6 +211,13 @@ function whenPrinting(isPrinting) {
   drawAll();
 }
 
+let resting = 0;
+
+// Names and scales fit the width: a window that has come to rest is drawn for anew.
+addEventListener("resize", () => {
+  clearTimeout(resting);
+  resting = setTimeout(drawAll, 200);
+});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 addEventListener("beforeprint", () => whenPrinting(true));
 addEventListener("afterprint", () => whenPrinting(false));

@@ -72,6 +72,7 @@ axis.axvspan(
     setting.gap_high,
     color="tab:orange",
     alpha=0.4,
+    zorder=0,
     label="gaps of 80% of all theta*",
 )
 axis.axvline(setting.gap_median, color="tab:orange", label="the median gap")

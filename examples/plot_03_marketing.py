@@ -71,7 +71,7 @@ for line, label in zip(
     weeks, ("the best plan of each week", "the learner", "as before"), strict=True
 ):
     axis.plot(np.arange(1, line.size + 1), line, label=label)
-axis.set(xlabel="week", ylabel="sales above the baseline", ylim=(0, None))
+axis.set(xlabel="week", ylabel="sales a day above the baseline", ylim=(0, None))
 axis.legend(frameon=False)
 plt.show()
 

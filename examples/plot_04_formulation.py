@@ -4,7 +4,7 @@ A formulation: at most 5 of 50 ingredients, amounts that add up to 1
 
 A laboratory mixes shampoos. 50 ingredients are on the shelf, a recipe takes at most five, their
 shares add up to 1, and an ingredient is left out or makes up at least 2% of the mix. Eight
-recipes are mixed in parallel, a day later eight foam heights are read off.
+recipes are mixed in parallel, a day later eight foam heights are read off, in mm.
 """
 
 import matplotlib.pyplot as plt
@@ -62,8 +62,8 @@ for recipes, colour, label in (
     axis.plot(np.repeat(plates, 8), recipes.ravel(), ".", color=colour, alpha=0.5, label=label)
 axis.plot(plates, found, color="tab:orange", label="the recipe it would settle on")
 axis.axhline(best.value, color="black", linewidth=1, label="the best possible")
-axis.set(xlabel="plate of eight", ylabel="true foam height")
-axis.legend(frameon=False, loc="lower right")
+axis.set(xlabel="plate of eight", ylabel="true foam height, mm")
+axis.legend(frameon=False, ncols=4, loc="lower right", bbox_to_anchor=(1, 1))
 plt.show()
 
 # %%

@@ -79,8 +79,8 @@ for name, colour in zip(learners, ("tab:blue", "tab:orange"), strict=True):
     page = learners[name].ask().indices
     for i in page:
         axis.axvline(worth[i], color=colour, linewidth=1, label=name if i == page[0] else None)
-axis.set(xlabel="worth of an item", ylabel="items")
-axis.legend(frameon=False)
+axis.set(xlabel="worth of an item", ylabel="items (log scale)")
+axis.legend(frameon=False, ncols=3, loc="lower right", bbox_to_anchor=(1, 1))
 plt.show()
 
 # %%

@@ -156,7 +156,7 @@ figure, axis = plt.subplots(figsize=(9, 3.8), layout="constrained")
 axis.plot(
     np.arange(window - 1, len(earned)), np.convolve(earned, np.ones(window) / window, "valid")
 )
-axis.axhline(best, color="black", linewidth=1)
+axis.axhline(best, color="black", linewidth=1, label="the best page")
 axis.axvline(AT_HOME, color="tab:green", label="moved to the server")
 axis.axvline(killed, color="tab:red", label="kill -9")
 axis.set(xlabel="visit", ylabel=f"worth of the page, mean of {window}")

@@ -23,6 +23,7 @@ from tests.stores import new_token
 
 NAMES = ["tv", "radio", "print", "search", "social", "mail"]
 WIDE, NARROW = 1280, 380
+OVERHANG = "(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))"
 AXE: Any = importlib.import_module("axe_playwright_python.sync_playwright")  # ships no types
 
 
@@ -165,6 +166,9 @@ def test_ten_thousand_decisions_and_every_page(
     page = window.go("/")
     window.log_in(token)
     expect(page.get_by_role("row", name="long")).to_contain_text("10,000")
+    expect(page.get_by_text("the last 1,000 events")).to_be_visible()
+    # Read where there is time, for the pages with charts.
+    expect(page.locator("head script[src*=plotly]")).to_have_count(1)
     held: list[Route] = []
     page.route("**/plotly.min.js*", lambda route: held.append(route))
     window.go("/learners/a-campaign")
@@ -190,12 +194,41 @@ def test_ten_thousand_decisions_and_every_page(
     expect(window.go("/learners/long/health").locator(".findings")).to_contain_text("look at it")
     for path in ("/new", "/learners/new", "/learners/new/what-if", "/learners/new/decisions"):
         check_page(window, path, NARROW)
+    assert page.evaluate(OVERHANG) <= 0  # whoever tells a reward on a phone need not scroll aside
     for path in ("", "/what-if?sparsity=1", "/decisions", "/health"):
         check_page(window, f"/learners/a-campaign{path}", WIDE, NARROW)
     check_page(window, "/", WIDE, NARROW)
+    check_resize(window, "/learners/a-campaign")
     page.emulate_media(media="print")
     page.pdf(path=tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").stat().st_size > 20_000
+
+
+def test_long_names_are_shortened_to_what_tells_them_apart(window: Window) -> None:
+    page = window.go("/login")
+    names = [f"ingredient number {k} of the supplier {10 - k}" for k in range(3)]
+    short = page.evaluate("names => shortNames(names, 20)", names)
+    assert short == ["…0 of the sup…ier 10", "…1 of the supplier 9", "…2 of the supplier 8"]
+    assert page.evaluate("shortNames(['tv', 'radio'], 20)") == ["tv", "radio"]
+    alone = page.evaluate("name => shortNames([name], 20)", names[0])
+    assert alone == ["ingredient nu…ier 10"]
+
+
+def check_resize(window: Window, path: str) -> None:
+    """A window that becomes narrow: charts keep their height, and the words below their place."""
+    page = window.page
+    page.set_viewport_size({"width": WIDE, "height": 800})
+    window.go(path)
+    expect(page.locator("figure.chart:not([data-drawn])")).to_have_count(0, timeout=15_000)
+    page.set_viewport_size({"width": NARROW, "height": 800})
+    expect(page.locator("#chart-usage .colorbar")).to_have_count(0)  # drawn anew
+    for figure in page.locator("figure.chart").all():
+        drawing, words = (figure.locator(each).first for each in ("svg.main-svg", ".sentence"))
+        above, below = drawing.bounding_box(), words.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["y"] + above["height"] <= below["y"] + 1
+        assert above["width"] <= NARROW
 
 
 def thread_seconds(ticks: CDPSession) -> float:

@@ -54,7 +54,7 @@ def test_a_saved_learner(tmp_path: Path, is_text: bool) -> None:
     assert "radio" in page.text
     assert "last 50 rewards" in page.text
     for place, word in (
-        ("/health", "Nothing to do"),
+        ("/health", "What to do:</strong> Nothing."),
         ("/what-if?sparsity=1", "Instead"),
         ("/decisions?state=open", "61"),
         ("/decisions.csv", "asked_at"),
@@ -68,6 +68,32 @@ def test_a_saved_learner(tmp_path: Path, is_text: bool) -> None:
     assert client.get("/", host="evil.example").status_code == 400
     assert path.read_bytes() == content
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_saved_learner_with_a_context_and_rules(tmp_path: Path) -> None:
+    rules = sb.Supports(at_most=1, blocks=[["tv", "radio"]])
+    box = sb.Box([0] * 4, [1] * 4, names=NAMES)
+    learner = sb.SparseThompson(action_set=box, sparsity=rules, context=1).start(0)
+    for step in range(40):
+        decision = learner.ask(context=[0.25 * (step % 5)])
+        learner.tell(decision, float(decision.action @ [0.1, 0.9, 0.2, 0.5]) + 0.1 * (-1) ** step)
+    path = tmp_path / "seen.json"
+    path.write_text(json.dumps(learner.to_dict()))
+    client = Visit(path)
+    page = client.get("/").text
+    assert "1 of 3 blocks, box" in page
+    assert "context 1</dd>" in page
+    assert "Rules: a block counts once: (tv, radio)." in page
+    assert "per unit of the coordinate, for a context of zeros" in page
+    for query, words in (("", "For a context of zeros."), ("?context=2", "For the context 2.")):
+        answer = client.get(f"/learners/seen/what-if{query}").text
+        assert words in answer
+        assert "H: how many blocks may be on" in answer
+        assert ">Instead<" not in answer  # a context is what the answer is for, and no other answer
+    assert (
+        "For the context 2, both." in client.get("/learners/seen/what-if?context=2&sparsity=2").text
+    )
+    assert '<td class="spare">0.25</td>' in client.get("/learners/seen/decisions").text
 
 
 def test_a_sweeps_folder(tmp_path: Path) -> None:
@@ -92,6 +118,7 @@ def test_a_sweeps_folder(tmp_path: Path) -> None:
     cell = client.get("/cells/0")
     assert "number 1 of the 2 cells" in cell.text
     assert chart_ids(cell) == ["regret", "support"]
+    assert '"dash": "dash"' in cell.text  # the other one, to be told apart
     assert client.get("/cells/2").status_code == 404
     assert {path: path.stat().st_mtime_ns for path in done.folder.rglob("*")} == before
 

@@ -67,7 +67,7 @@ def alarm(look: Callable[[Sample], Finding], given: Sample) -> Finding:
     found = look(given)
     assert found.state == "look", found
     assert found.p < 0.001
-    assert found.advice != "Nothing to do."
+    assert found.advice != "Nothing."
     return found
 
 
@@ -76,7 +76,9 @@ def test_rewards_that_are_not_normal(rng: np.random.Generator) -> None:
     assert "outliers" in alarm(health.normality, heavy).meaning
     yes = sample(rng, plain)
     clicks = replace(yes, rewards=(rng.random(400) < 0.1).astype(float))
-    assert "yes or no" in alarm(health.normality, clicks).meaning
+    found = alarm(health.normality, clicks)
+    assert "yes or no" in found.meaning
+    assert found.advice.startswith("Nothing, if rewards are of that kind")
 
 
 @pytest.mark.parametrize("half_life", [None, 200.0])

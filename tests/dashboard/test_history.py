@@ -7,7 +7,7 @@ import sparsebandits as sb
 from sparsebandits.dashboard.coordinates import usage
 from sparsebandits.dashboard.decisions import Wanted, matching, table_of
 from sparsebandits.dashboard.history import History, LogReader, saved_history
-from sparsebandits.dashboard.loss import believed_loss
+from sparsebandits.dashboard.loss import believed_loss, loss_chart
 from sparsebandits.dashboard.rewards import evenly, moving_mean, reward_chart
 from sparsebandits.service import learners, log
 from sparsebandits.service.log import Asked, Imported, Rewarded
@@ -180,9 +180,15 @@ def test_without_a_posterior_the_estimate_speaks_and_without_rewards_nothing_doe
     learner = policy.start(0)
     for _ in range(8):
         learner.tell(learner.ask(), 1.0)
-    found = believed_loss(learner, saved_history(learner))
+    young = sb.SparseThompson(action_set=sb.LpBall(4), sparsity=2).start(0)
+    for reward in (1.0, 3.0, -1.0):
+        young.tell(young.ask(), reward)
+    found = believed_loss(young, saved_history(young))
     assert found is not None
     assert found.draws == 0
+    chart = loss_chart(young, saved_history(young))
+    assert chart is not None
+    assert "too early" in chart.sentence
     assert believed_loss(policy.start(0), saved_history(learner)) is None
     assert reward_chart(saved_history(policy.start(0))) is None
     chart = reward_chart(saved_history(learner))

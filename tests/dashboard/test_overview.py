@@ -39,8 +39,7 @@ STEADY = Standing(
     is_whole=True,
     late_share=0.25,
     policy="apsee",
-    sparsity=2,
-    dim=6,
+    allowed="2 of 6",
 )
 ROW = LearnerRow(
     id=1, key="a", policy="p", seed=0, reward_wait=60.0, default_reward=None, created_at=0.0,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from sparsebandits.validation import FloatArray, IntArray
 
 Role = Literal["main", "quiet", "second"]
 """How a trace stands out: the one to look at, what is behind it, and one to compare with."""
+
+Dash = Literal["dash", "dot", "dashdot", "longdash", "longdashdot"]
+DASHES: tuple[Dash, ...] = get_args(Dash)
 
 _FEW = 8
 """Whole numbers up to which each has its mark below an axis."""
@@ -25,17 +28,17 @@ Labels = Sequence[str]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
-    """A curve; `dashed` for a mark to compare with."""
+    """A curve; `dash` for a mark to compare with."""
 
     x: Numbers | Labels
     y: Numbers
     label: str
     role: Role = "main"
-    dashed: bool = False
+    dash: Dash | None = None
 
     def traces(self) -> list[dict[str, Any]]:
         """Return what plotly draws."""
-        line = {"dash": "dash"} if self.dashed else {}
+        line = {} if self.dash is None else {"dash": self.dash}
         return [_scatter(self, "lines", line=line)]
 
 
@@ -88,6 +91,7 @@ class Band:
                 "fill": "toself",
                 "hoverinfo": "skip",
                 "line": {"width": 0},
+                "legendrank": 1001,  # after the curve that it belongs to
                 "meta": self.role,
             }
         ]

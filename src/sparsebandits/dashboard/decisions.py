@@ -13,6 +13,7 @@ import numpy as np
 from sparsebandits.action_sets.names import place_of_text
 from sparsebandits.dashboard.charts import clock
 from sparsebandits.dashboard.history import EXPIRED, FORGOTTEN, OPEN, TOLD, History
+from sparsebandits.dashboard.words import number
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.validation import BoolArray, IntArray
 
@@ -50,6 +51,7 @@ class Row:
     state: str
     phase: str
     action: str
+    context: str
     reward: float
     delay: float
     is_open: bool
@@ -109,11 +111,16 @@ def _row(history: History, place: int, names: Sequence[str] | None) -> Row:
         asked_at=clock(asked) if math.isfinite(asked) else "",
         state=_word(history, place),
         phase=str(history.phases[place]),
-        action=", ".join(f"{name} {dose:.3g}" for name, dose in action.items()) or "nothing",
+        action=", ".join(f"{name} {number(dose, 4)}" for name, dose in action.items()) or "nothing",
+        context=", ".join(number(each) for each in _context(history, place)),
         reward=float(history.rewards[place]),
         delay=float(history.closed_at[place]) - asked,
         is_open=bool(history.states[place] == OPEN),
     )
+
+
+def _context(history: History, place: int) -> list[float]:
+    return [] if history.contexts is None else history.contexts[place].tolist()
 
 
 def _word(history: History, place: int) -> str:

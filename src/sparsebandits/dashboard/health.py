@@ -21,8 +21,11 @@ _DAY = 86_400.0
 _FAR_FROM_NORMAL = 0.5
 """Skewness or excess kurtosis below which not being normal is of no consequence."""
 
+_COARSE = 10
+"""Distinct rewards up to which they are said to be few."""
+
 _NO_REST = "The model explains these rewards without any rest."
-_NOTHING = "Nothing to do."
+_NOTHING = "Nothing."
 
 State = Literal["fine", "look", "unknown"]
 
@@ -75,13 +78,16 @@ def normality(sample: Sample) -> Finding:
     if not found.is_known:
         return _untold(title, _NO_REST, _NOTHING)
     if found.is_alarm and found.gain > _FAR_FROM_NORMAL:
-        values = np.unique(sample.rewards).size
-        kind = "few distinct rewards, such as yes or no" if values <= 10 else _shape(sample)
+        is_coarse = np.unique(sample.rewards).size <= _COARSE
+        kind = "few distinct rewards, such as yes or no" if is_coarse else _shape(sample)
         return _look(
             title,
             f"They are not normal ({kind}): estimates still settle, but intervals and "
             "probabilities on these pages are rough.",
-            "Look for rewards in a wrong unit and correct them; with heavy tails tell a "
+            "Nothing, if rewards are of that kind: means of many are near normal. Or tell one "
+            "reward for several plays, such as a rate."
+            if is_coarse
+            else "Look for rewards in a wrong unit and correct them; with heavy tails tell a "
             "capped or logarithmic reward.",
             found.p,
         )
@@ -224,13 +230,13 @@ def context(sample: Sample) -> Finding:
 def _rhythm(sample: Sample) -> Finding:
     """Without a context, the clock is all that is known of the circumstances."""
     title = "Would a context help (hour of the day, day of the week)?"
-    if sample.times is None:
+    if sample.times is None and sample.rewards.size:
         return _untold(
             title,
             "Nothing is known of the circumstances, not even the time.",
             "Look at it where it is served.",
         )
-    if not sample.is_enough:
+    if sample.times is None or not sample.is_enough:
         return _too_few(title, sample)
     span = float(np.ptp(sample.times))
     periods = [days for days in (1.0, 7.0) if span >= 2 * days * _DAY]

@@ -12,7 +12,7 @@ from fastapi import Response
 from sparsebandits.dashboard import what_if
 from sparsebandits.dashboard.access import Visit
 from sparsebandits.dashboard.certainty import in_words
-from sparsebandits.dashboard.charts import Chart, clock
+from sparsebandits.dashboard.charts import Chart
 from sparsebandits.dashboard.coordinates import SORTS, estimate_chart, sorted_rows, usage_chart
 from sparsebandits.dashboard.decisions import (
     FILTERS,
@@ -23,6 +23,7 @@ from sparsebandits.dashboard.decisions import (
     to_csv,
     to_parquet,
 )
+from sparsebandits.dashboard.facts import Facts, facts_of
 from sparsebandits.dashboard.health import Finding, findings, level_of_alarm
 from sparsebandits.dashboard.loss import loss_chart
 from sparsebandits.dashboard.residual_charts import quantile_chart, residual_chart
@@ -35,7 +36,7 @@ from sparsebandits.service.answers import RefusedError
 from sparsebandits.service.auth import Caller
 
 _DRAWS = 200
-_LONGEST_TABLE = 200
+_LONGEST_TABLE = 50
 _KEPT, _SENT = 32, 4
 """Pages that are kept as computed, those looked at last; and how many people's copies of each."""
 
@@ -46,49 +47,13 @@ long as it took, and after so many seconds at the latest."""
 _CHECKBOXES = 60
 """Coordinates up to which each has a box to tick; beyond, they are named in a field."""
 
+_CHANGES = ("sparsity", "budget", "off", "off_more")
+"""Fields of the form that ask for something else; a context is what both answers are for."""
+
 _WRITERS = {
     "csv": (to_csv, "text/csv"),
     "parquet": (to_parquet, "application/vnd.apache.parquet"),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What stands at the head of every page of a learner."""
-
-    key: str
-    policy: str
-    sparsity: int
-    dim: int
-    set: str
-    decisions: int
-    rewards: int
-    open: int
-    since: str
-    last: str
-    is_saved: bool
-    """Whether it is a file, of which little history is known."""
-    shown: int
-    """Decisions that these pages look at."""
-
-
-def facts_of(view: View) -> Facts:
-    """Return the head of a page."""
-    policy, row, history = view.learner.policy, view.row, view.history
-    return Facts(
-        key=view.key,
-        policy=policy.kind,
-        sparsity=int(policy.sparse_oracle.width),
-        dim=policy.action_set.dim,
-        set=policy.action_set.kind,
-        decisions=history.total,
-        rewards=view.learner.summary(1).rewards if row is None else row.rewards,
-        open=len(view.learner.open_decisions),
-        since="" if row is None else clock(row.created_at),
-        last="" if row is None else clock(row.last_at),
-        is_saved=row is None,
-        shown=len(history),
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,6 +66,8 @@ class LearnerPage:
     certainty: tuple[str, ...]
     rows: tuple[Row, ...]
     left_out: int
+    untried: int
+    """Coordinates of which nothing is known but what the policy started from."""
     note: str
     sigma: float
 
@@ -123,6 +90,7 @@ def learner_page(view: View, by_time: bool, sort: str, everything: bool) -> Lear
         certainty=tuple(in_words(learner, learner.certificate(draws=_DRAWS))),
         rows=tuple(shown),
         left_out=len(rows) - len(shown),
+        untried=learner.policy.action_set.dim - len(rows),
         note=summary.note,
         sigma=summary.sigma,
     )
@@ -232,10 +200,9 @@ class LearnerPages:
         """Show the decisions that are wanted."""
         wanted = _wanted(visit)
 
-        def compute(view: View) -> tuple[Facts, Table, bool]:
+        def compute(view: View) -> tuple[Facts, Table]:
             names = view.learner.policy.action_set.names
-            needs_context = bool(getattr(view.learner.policy, "context", 0))
-            return facts_of(view), table_of(view.history, wanted, names), needs_context
+            return facts_of(view), table_of(view.history, wanted, names)
 
         return await self._live(
             visit, "decisions.html", compute, wanted=wanted, filters=tuple(FILTERS)
@@ -284,12 +251,11 @@ class LearnerPages:
             problem=problem,
             comparison=comparison,
             words="" if comparison is None else what_if.in_words(comparison),
-            is_asked=bool(given),
+            is_asked=any(given.get(name, "").strip() for name in _CHANGES),
             given=given,
             off=off,
             budget=what_if.budget_of(action_set),
             names=names if action_set.dim <= _CHECKBOXES else (),
-            context=getattr(view.learner.policy, "context", 0),
         )
 
 

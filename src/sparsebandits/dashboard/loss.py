@@ -7,6 +7,7 @@ import numpy as np
 from sparsebandits.dashboard.charts import Chart, Line, along, axis
 from sparsebandits.dashboard.history import History
 from sparsebandits.dashboard.rewards import POINTS, evenly
+from sparsebandits.dashboard.words import number
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies import Learner
 from sparsebandits.validation import FloatArray, IntArray
@@ -17,6 +18,9 @@ _CIRCUMSTANCES = 60
 
 _ROUNDING = 1e-12
 """What is less than this share of the best is how computers add, and no loss."""
+
+_ENOUGH = 20
+"""Decisions from which on early ones are compared with late ones."""
 
 _NUMBERS = 2_000_000
 """Draws times coordinates: with very many coordinates there are fewer draws."""
@@ -33,7 +37,7 @@ class BelievedLoss:
     loss : (m,) array
         Never less than 0 where the oracle is exact: both sides are of the same draws.
     draws : int
-        0 where the policy has no posterior: then it is the estimate's own loss.
+        0 where there is no posterior to draw from: then it is the estimate's own loss.
     """
 
     places: IntArray
@@ -51,8 +55,8 @@ def believed_loss(learner: Learner, history: History) -> BelievedLoss | None:
     groups = _circumstances(history)
     chosen = evenly(np.arange(len(groups)), _CIRCUMSTANCES)
     places, losses, draws = [], [], 0
-    for number in chosen.tolist():
-        members = groups[number]
+    for group in chosen.tolist():
+        members = groups[group]
         thetas = _thetas(learner, history, int(members[0]))
         if thetas is None:
             return None
@@ -131,17 +135,21 @@ def loss_chart(learner: Learner, history: History, by_time: bool = False) -> Cha
 
 
 def _sentence(believed: BelievedLoss) -> str:
-    tenth = max(1, believed.loss.size // 10)
-    first, last = believed.loss[:tenth].mean(), believed.loss[-tenth:].mean()
     by = (
         f"over {believed.draws} draws from its posterior, the mean worth of the best action "
         "minus that of what was played"
         if believed.draws
-        else "the worth of the estimate's best action minus that of what was played, since there "
-        "is no posterior to draw from"
+        else "the worth of the estimate's best action minus that of what was played, as long as "
+        "no posterior can be drawn from"
     )
-    return (
-        f"What the model believes today, not what is true: {by}. It was {first:.3g} over the "
-        f"first tenth of these decisions and is {last:.3g} over the last; it comes down as far as "
-        "what is still unknown."
+    said = f"What the model believes today, not what is true: {by}. "
+    if believed.loss.size < _ENOUGH:
+        return said + "It is too early to tell whether it comes down."
+    tenth = believed.loss.size // 10
+    first, last = (
+        number(float(part.mean())) for part in np.split(believed.loss, [tenth, -tenth])[::2]
+    )
+    return said + (
+        f"It was {first} over the first tenth of these decisions and is {last} over the last; it "
+        "comes down as far as what is still unknown."
     )

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from sparsebandits.dashboard.allowed import allowed_of
 from sparsebandits.dashboard.charts import clock
 from sparsebandits.dashboard.health import drift_test
 from sparsebandits.dashboard.history import History
@@ -53,8 +54,7 @@ class Standing:
     """Whether the whole log was looked at."""
     late_share: float
     policy: str
-    sparsity: int
-    dim: int
+    allowed: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +83,7 @@ def standing(policy: Policy, history: History, *, is_locked: bool, is_whole: boo
         is_whole=is_whole,
         late_share=history.late_share,
         policy=policy.kind,
-        sparsity=int(policy.sparse_oracle.width),
-        dim=policy.action_set.dim,
+        allowed=allowed_of(policy),
     )
 
 
@@ -94,7 +93,7 @@ def listed(row: LearnerRow, known: Standing | None, now: float) -> Listed:
     return Listed(
         key=row.key,
         state=None if known is None else state_of(row, known, now),
-        policy="" if known is None else f"{known.policy}, {known.sparsity} of {known.dim}",
+        policy="" if known is None else f"{known.policy}, {known.allowed}",
         decisions=row.decisions,
         rewards=row.rewards,
         open=row.open,

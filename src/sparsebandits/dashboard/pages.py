@@ -1,18 +1,17 @@
-"""From records to HTML: the templates, and how they write numbers."""
+"""From records to HTML: the templates, and what pages load."""
 
 import hashlib
 import importlib.util
-import math
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from sparsebandits.dashboard.words import number, seconds, share, whole
 from sparsebandits.errors import InvalidValueError
 
 HERE = Path(__file__).parent
-DASH = "-"
 
 
 @cache
@@ -38,45 +37,6 @@ def templates() -> Environment:
 def render(template: str, **records: Any) -> str:
     """Return a page."""
     return templates().get_template(template).render(**records)
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Return a number in few digits; a dash where there is none.
-
-    Examples
-    --------
-    >>> number(0.12345), number(float("nan")), number(-1234567.0)
-    ('0.123', '-', '-1.23e+06')
-    """
-    if value is None or math.isnan(value):
-        return DASH
-    return f"{value:.{digits}g}"
-
-
-def whole(value: float | None) -> str:
-    """Return a whole number with separators; a dash where there is none."""
-    return DASH if value is None or math.isnan(value) else f"{value:,.0f}"
-
-
-def share(value: float | None) -> str:
-    """Return a share in percent; a dash where there is none."""
-    return DASH if value is None or math.isnan(value) else f"{value:.0%}"
-
-
-def seconds(value: float) -> str:
-    """Return a duration in its natural unit.
-
-    Examples
-    --------
-    >>> seconds(0.25), seconds(90), seconds(7200), seconds(200000), seconds(float("nan"))
-    ('0.25 s', '90 s', '2 h', '2.3 d', '-')
-    """
-    if math.isnan(value):
-        return DASH
-    for unit, length in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0)):
-        if value >= 2 * length:
-            return f"{value / length:.2g} {unit}"
-    return f"{value:.2g} s"
 
 
 # ---------------------------------------------------------------------- what pages load

@@ -25,7 +25,7 @@ def residual_chart(history: History, sample: Sample, by_time: bool = False) -> C
         title="Residuals over time",
         y_label="reward minus fitted reward",
         layers=(
-            Band(x=x, low=curve.low, high=curve.high, label="its 95% interval"),
+            Band(x=x, low=curve.low, high=curve.high, label="95% interval of the mean"),
             Dots(x=along(history, sample.places[dots], by_time), y=rest[dots], label="residuals"),
             Line(x=x, y=curve.mean, label=f"mean of {curve.window:,}"),
         ),
@@ -53,7 +53,7 @@ def quantile_chart(sample: Sample) -> Chart | None:
         x_label="normal quantile (deviations)",
         y_label="residual (deviations)",
         layers=(
-            Line(x=ends, y=ends, label="normal", role="second", dashed=True),
+            Line(x=ends, y=ends, label="normal", role="second", dash="dash"),
             Dots(x=expected, y=ordered[shown], label="residuals", role="main"),
         ),
         sentence="On the line, residuals are normal; ends that turn away are outliers, steps are "

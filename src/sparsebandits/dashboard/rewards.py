@@ -7,6 +7,7 @@ import scipy.special
 
 from sparsebandits.dashboard.charts import Band, Chart, Dots, Line, along, axis
 from sparsebandits.dashboard.history import History
+from sparsebandits.dashboard.words import number
 from sparsebandits.validation import FloatArray, IntArray
 
 POINTS = 200
@@ -69,7 +70,9 @@ def reward_chart(history: History, by_time: bool = False) -> Chart | None:
     if told.size >= _SMALLEST:
         curve = moving_mean(rewards)
         x = along(history, told[curve.places], by_time)
-        layers.insert(0, Band(x=x, low=curve.low, high=curve.high, label="its 95% interval"))
+        layers.insert(
+            0, Band(x=x, low=curve.low, high=curve.high, label="95% interval of the mean")
+        )
         layers.append(Line(x=x, y=curve.mean, label=f"mean of {curve.window:,}"))
         sentence = _sentence(rewards, curve)
     return Chart(
@@ -87,14 +90,13 @@ def _sentence(rewards: FloatArray, curve: MovingMean) -> str:
     window = curve.window
     first, last = rewards[:window], rewards[-window:]
     if rewards.size < 2 * window:
-        return f"The last {window:,} rewards had a mean of {last.mean():.3g}."
+        return f"The last {window:,} rewards had a mean of {number(float(last.mean()))}."
     difference = float(last.mean() - first.mean())
     error = float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / window))
     reach = float(scipy.special.stdtrit(2 * window - 2, 0.975)) * error
-    told = (
-        f"The last {window:,} rewards had a mean of {last.mean():.3g}, the first {window:,} one of "
-        f"{first.mean():.3g}: "
-    )
+    earlier, later = number(float(first.mean())), number(float(last.mean()))
+    told = f"The last {window:,} rewards had a mean of {later}, the first of {earlier}: "
     if abs(difference) <= reach:
         return told + "no more apart than chance allows."
-    return told + f"{'more' if difference > 0 else 'less'} by {abs(difference):.3g} ± {reach:.2g}."
+    way = "more" if difference > 0 else "less"
+    return f"{told}{way} by {number(abs(difference))} ± {number(reach, 2)}."

@@ -13,7 +13,7 @@ from sparsebandits.dashboard import pages
 from sparsebandits.dashboard.access import HEADERS, Door, Visit
 from sparsebandits.dashboard.forms import Forms
 from sparsebandits.dashboard.learner_pages import LearnerPages
-from sparsebandits.dashboard.overview import EXAMINED, PAGE, SORTS, WORDS, sorted_list
+from sparsebandits.dashboard.overview import EXAMINED, PAGE, SORTS, TAIL, WORDS, sorted_list
 from sparsebandits.dashboard.sessions import Sessions
 from sparsebandits.dashboard.sources import Source, StoreSource
 from sparsebandits.service.call import Service
@@ -112,6 +112,7 @@ class Overview:
             descending=descending,
             state=state,
             words=WORDS,
+            tail=TAIL,
             sorts=SORTS,
             page=page,
             pages=last,

@@ -9,12 +9,13 @@ from fastapi import Response
 
 from sparsebandits.comparison.entries import Entry
 from sparsebandits.comparison.sweep_folder import SweepComparison, compare_sweep
+from sparsebandits.dashboard import words
 from sparsebandits.dashboard.access import Visit
-from sparsebandits.dashboard.charts import Band, Chart, Line
+from sparsebandits.dashboard.charts import DASHES, Band, Chart, Line
 from sparsebandits.service.answers import RefusedError
 from sparsebandits.validation import BoolArray
 
-_BESIDE = 12
+_BESIDE = 10
 """Other cells that are drawn beside one."""
 
 
@@ -75,7 +76,7 @@ def _regret_chart(cell: Entry, others: list[Entry]) -> Chart:
     mean, low, high = cell.regret.mean, cell.regret.low, cell.regret.high
     drawn = _shown(cell)
     ranked = sorted([cell, *others], key=lambda entry: float(entry.regret.mean[-1]))
-    place = ranked.index(cell) + 1
+    rank = ranked.index(cell) + 1
     x = cell.steps[drawn]
     return Chart(
         id="regret",
@@ -89,17 +90,18 @@ def _regret_chart(cell: Entry, others: list[Entry]) -> Chart:
                     x=other.steps[_shown(other)],
                     y=other.regret.mean[_shown(other)],
                     label=str(other.columns["policy"]),
-                    role="quiet",
-                    dashed=True,
+                    # Two colours in turn, and then another pattern: no two are alike.
+                    role=("quiet", "second")[place % 2],
+                    dash=DASHES[place // 2 % len(DASHES)],
                 )
-                for other in others
+                for place, other in enumerate(others)
             ),
-            Band(x=x, low=low[drawn], high=high[drawn], label="its 95% interval"),
+            Band(x=x, low=low[drawn], high=high[drawn], label="95% interval of the mean"),
             Line(x=x, y=mean[drawn], label=str(cell.columns["policy"])),
         ),
-        sentence=f"After {int(cell.steps[-1]):,} steps it has lost {mean[-1]:.3g} on average over "
-        f"{cell.trials:,} trials: number {place} of the {len(ranked)} cells of this environment "
-        "drawn here, the least regret first.",
+        sentence=f"After {int(cell.steps[-1]):,} steps it has lost {words.number(float(mean[-1]))} "
+        f"on average over {cell.trials:,} trials: number {rank} of the {len(ranked)} cells of "
+        "this environment drawn here, the least regret first.",
     )
 
 
@@ -118,7 +120,7 @@ def _support_chart(cell: Entry, others: list[Entry]) -> Chart:
                 x=cell.steps[drawn],
                 low=np.maximum(share.low[drawn], 0.0),
                 high=np.minimum(share.high[drawn], 1.0),
-                label="its 95% interval",
+                label="95% interval of the mean",
             ),
             Line(x=cell.steps[drawn], y=share.mean[drawn], label=str(cell.columns["policy"])),
         ),

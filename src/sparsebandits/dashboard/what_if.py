@@ -10,6 +10,7 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet, AllBut
 from sparsebandits.dashboard.loss import has_estimate
+from sparsebandits.dashboard.words import number
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles import Limit, Solution, Supports, sparse_argmax
 from sparsebandits.policies import Learner
@@ -146,12 +147,11 @@ def in_words(comparison: Comparison) -> str:
     if abs(difference) <= 1e-9 * max(1.0, abs(comparison.today.value)):
         return "It makes no difference to the best action's estimated worth."
     way = "more" if difference > 0 else "less"
-    said = f"By the estimate it earns {abs(difference):.3g} {way} per decision"
+    said = f"By the estimate it earns {number(abs(difference))} {way} per decision"
     if math.isnan(comparison.low):
         return said + "; how sure that is cannot be said yet."
-    return (
-        said + f" (95% of draws from the posterior: {comparison.low:.3g} to {comparison.high:.3g})."
-    )
+    low, high = number(comparison.low), number(comparison.high)
+    return f"{said} (95% of draws from the posterior: {low} to {high})."
 
 
 def read_question(given: Mapping[str, str], off: Sequence[str], action_set: ActionSet) -> Question:

@@ -9,7 +9,7 @@ import numpy as np
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation import ArmLanes, GramLanes
 from sparsebandits.policies.cycle import Cycle
-from sparsebandits.policies.cycle_summary import described, rewards_behind
+from sparsebandits.policies.cycle_summary import described, rewards_behind, thetas_drawn
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.rule import Rule, check_sums
@@ -182,6 +182,10 @@ class CycleMemory(Rule):
         known = bool(self.is_known(self.everyone)[0])
         summary = replace(super().summary(draws), rewards=rewards_behind(self.arms, self.sums))
         return described(self, summary, draws) if known else summary
+
+    def thetas_drawn(self, draws: int, context: FloatArray | None = None) -> FloatArray | None:
+        """Return theta by the estimate, then by the draws of `summary`, (1 + draws, dim)."""
+        return thetas_drawn(self, draws)
 
     def cycle_of(self, lane: int) -> int:
         """Return c of the last choice."""

@@ -30,15 +30,27 @@ def described(memory: "CycleMemory", summary: Summary, draws: int) -> Summary:
     summary = replace(summary, sigma=sigma, note=note)
     if memory.dim > _DRAWN_DIM:
         return summary
-    errors, inclusion = _errors(memory), summary.inclusion
-    if sigma > 0:
-        rng = np.random.default_rng(summary.rewards)
-        drawn = summary.estimate + sigma * (
-            rng.standard_normal((draws, errors.shape[1])) @ errors.T
-        )
-        inclusion = (memory.oracle.actions(drawn, memory.action_set) != 0).mean(axis=0)
-    deviation = sigma * np.linalg.norm(errors, axis=1)
+    thetas, inclusion = thetas_drawn(memory, draws), summary.inclusion
+    if thetas is not None:
+        inclusion = (memory.oracle.actions(thetas[1:], memory.action_set) != 0).mean(axis=0)
+    deviation = sigma * np.linalg.norm(_errors(memory), axis=1)
     return replace(summary, deviation=deviation, inclusion=inclusion)
+
+
+def thetas_drawn(memory: "CycleMemory", draws: int) -> FloatArray | None:
+    """Return theta by least squares, then as it may be with their errors, (1 + draws, dim).
+
+    For the only lane: the posterior under a flat prior, the same for the same data. None where
+    theta or sigma is not known, and with more than 2,000 coordinates.
+    """
+    sigma = _sigma(memory)
+    if memory.dim > _DRAWN_DIM or not memory.is_known(memory.everyone)[0] or not sigma > 0:
+        return None
+    errors, theta = _errors(memory), memory.least_squares(memory.everyone)
+    rng = np.random.default_rng(rewards_behind(memory.arms, memory.sums))
+    return np.vstack(
+        [theta, theta + sigma * (rng.standard_normal((draws, errors.shape[1])) @ errors.T)]
+    )
 
 
 def rewards_behind(arms: ArmLanes | None, sums: GramLanes | None) -> int:

@@ -352,8 +352,8 @@ class Learner:
     def thetas_drawn(self, draws: int = 200, *, context: Any = None) -> FloatArray | None:
         """Return theta by the estimate, then by draws from the posterior, (1 + draws, dim).
 
-        The draws are those of `certificate`: they depend on the data alone. None where the policy
-        has no posterior, or fewer rewards than unknown numbers are told.
+        The draws are those of `certificate` and of `summary`: they depend on the data alone. None
+        where the policy has no posterior, or fewer rewards than unknown numbers are told.
 
         Parameters
         ----------

@@ -12,6 +12,9 @@ from sparsebandits.validation import FloatArray, IntArray
 SHOWN = 30
 """How many rows are printed; all of them can be iterated over."""
 
+_FULL = 1e12
+"""From here on a number is written with its power of ten."""
+
 _TITLES = ("coordinate", "estimate", "95% interval", "in the best support")
 
 
@@ -117,10 +120,24 @@ class Summary:
         )
 
 
+def in_digits(value: float, digits: int = 3) -> str:
+    """Return a number as people write it: in few digits, and up to 10^12 without a power of ten.
+
+    Examples
+    --------
+    >>> in_digits(0.12345), in_digits(-1234567.0), in_digits(8.5e-7), in_digits(2.5e12)
+    ('0.123', '-1,230,000', '8.5e-07', '2.5e+12')
+    >>> in_digits(1089.6), in_digits(1089.6, 5), in_digits(-999.6)
+    ('1,090', '1,089.6', '-1,000')
+    """
+    rounded = float(f"{value:.{digits}g}") + 0.0  # no -0
+    return f"{rounded:,.15g}" if abs(rounded) < _FULL else f"{rounded:.{digits}g}"
+
+
 def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.3g}"
+    return "" if math.isnan(value) else in_digits(value)
 
 
 def baseline_note(baseline: float) -> str:
     """Say what is earned without any action."""
-    return f"baseline {baseline:.3g}"
+    return f"baseline {in_digits(baseline)}"

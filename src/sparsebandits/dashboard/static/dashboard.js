@@ -24,9 +24,29 @@ function dress(trace, roles, spots) {
   } else if (trace.mode === "lines") {
     trace.line = { width: 2, ...trace.line, color: role };
   } else {
-    trace.marker = { color: role, size: trace.error_x || spots ? 8 : 4, opacity: trace.meta === "quiet" ? 0.45 : 1 };
+    const few = trace.x.length < 50;
+    const opacity = trace.meta !== "quiet" ? 1 : few ? 0.8 : 0.45;
+    trace.marker = { color: role, size: trace.error_x || spots ? 8 : few ? 7 : 4, opacity };
     if (trace.error_x) Object.assign(trace.error_x, { color: role, thickness: 1.5 });
   }
+}
+
+// Long names lose the words that all of them begin with, then their middles.
+function shortNames(names, most) {
+  if (names.every((name) => name.length <= most)) return names;
+  let same = names[0].length;
+  for (const name of names) while (!name.startsWith(names[0].slice(0, same))) same -= 1;
+  const common = names.length > 1 ? names[0].slice(0, same).lastIndexOf(" ") + 1 : 0;
+  const end = Math.floor(most / 3);
+  return names.map((name) => {
+    const own = common ? `…${name.slice(common)}` : name;
+    return own.length <= most ? own : `${own.slice(0, most - end - 1)}…${own.slice(-end)}`;
+  });
+}
+
+function nameRows(axis, names, width) {
+  const most = Math.max(15, Math.min(48, Math.floor(width / 22)));
+  Object.assign(axis, { tickmode: "array", tickvals: names, ticktext: shortNames(names, most) });
 }
 
 function chartOf(figure) {
@@ -42,7 +62,11 @@ function chartOf(figure) {
     axis.title.font = { size: 12 };
   }
   const isNarrow = plot.clientWidth < 480;
-  if (isNarrow && isList) spec.layout.yaxis.title.text = "";
+  if (isList) nameRows(spec.layout.yaxis, spec.data[0].y, plot.clientWidth);
+  if (isNarrow && isList) {
+    spec.layout.yaxis.title.text = "";
+    spec.data[0].showscale = false; // the sentence says what colours mean
+  }
   const layout = {
     ...spec.layout,
     paper_bgcolor: "rgba(0,0,0,0)",
@@ -59,6 +83,7 @@ function chartOf(figure) {
 
 function draw(figure) {
   const { plot, data, layout } = chartOf(figure);
+  plot.style.height = `${layout.height}px`; // plotly takes its own away when the window changes
   const points = String(data.reduce((sum, trace) => sum + trace.x.length, 0));
   if (window.Plotly) {
     plot.querySelector(".sketch")?.remove();
@@ -186,11 +211,21 @@ function whenPrinting(isPrinting) {
   drawAll();
 }
 
+let resting = 0;
+
+// Names and scales fit the width: a window that has come to rest is drawn for anew.
+addEventListener("resize", () => {
+  clearTimeout(resting);
+  resting = setTimeout(drawAll, 200);
+});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 addEventListener("beforeprint", () => whenPrinting(true));
 addEventListener("afterprint", () => whenPrinting(false));
 showFieldsOfSet();
 drawAll();
+// A browser that is new takes more than a second to read plotly: it has the time where somebody types
+// a token or reads the list, and the next page has it ready.
+if (!document.querySelector("figure.chart")) (window.requestIdleCallback || setTimeout)(fetchPlotly);
 const live = document.querySelector("main[data-live]");
 if (live) {
   known = live.dataset.live ? `"${live.dataset.live}"` : null;

@@ -84,8 +84,9 @@ class Scale {
 
 // One row for each name, the first on top.
 class Rows {
-  constructor(names, top, bottom) {
-    [this.names, this.top, this.height] = [names, top, (bottom - top) / names.length];
+  constructor(names, labels, top, bottom) {
+    [this.names, this.labels] = [names, labels];
+    [this.top, this.height] = [top, (bottom - top) / names.length];
   }
 
   at(name) {
@@ -93,11 +94,13 @@ class Rows {
   }
 
   ticks() {
-    return this.names.map((name) => [this.at(name), name]);
+    return this.names.map((name, row) => [this.at(name), this.labels[row]]);
   }
 }
 
 // ------------------------------------------------------------------ traces
+
+const DASHES = { dash: "6 4", dot: "2 3", dashdot: "6 3 2 3", longdash: "10 4", longdashdot: "10 3 2 3" };
 
 function path(trace, x, y) {
   let pen = "M";
@@ -147,7 +150,7 @@ function drawTrace(into, trace, x, y) {
   if (trace.type === "heatmap") drawMap(into, trace, x, y);
   else if (trace.fill) add(into, "path", { d: `${path(trace, x, y)}Z`, fill: trace.fillcolor });
   else if (trace.mode === "lines") {
-    const dash = trace.line.dash ? { "stroke-dasharray": "6 4" } : {};
+    const dash = trace.line.dash ? { "stroke-dasharray": DASHES[trace.line.dash] } : {};
     add(into, "path", { d: path(trace, x, y), fill: "none", stroke: trace.line.color, "stroke-width": 2, ...dash });
   } else drawDots(into, trace, x, y);
 }
@@ -156,7 +159,8 @@ function drawTrace(into, trace, x, y) {
 
 function drawLegend(svg, traces, left, width) {
   let x = left, y = 14;
-  for (const trace of traces) {
+  const rank = (trace) => trace.legendrank || 1000;
+  for (const trace of [...traces].sort((a, b) => rank(a) - rank(b))) {
     const part = add(svg, "g", {});
     const colour = trace.fillcolor || (trace.marker || trace.line).color;
     add(part, "rect", { x: 0, y: -6, width: 18, height: trace.mode === "lines" && !trace.fill ? 2 : 8, fill: colour });
@@ -182,9 +186,9 @@ function sketch(plot, data, layout) {
     class: "sketch", width, height, fill: layout.font.color, "font-family": layout.font.family, "font-size": 12,
   });
   const top = layout.showlegend ? drawLegend(svg, data, layout.margin.l, width) : layout.margin.t;
-  const hasDots = data.some((trace) => trace.mode === "markers"), isMap = data[0].type === "heatmap";
-  const bottom = height - layout.margin.b, right = width - (isMap ? 70 : layout.margin.r); // its scale
-  const y = isList ? new Rows(data[0].y, top, bottom)
+  const hasDots = data.some((trace) => trace.mode === "markers"), hasScale = data[0].type === "heatmap" && data[0].showscale !== false;
+  const bottom = height - layout.margin.b, right = width - (hasScale ? 70 : layout.margin.r); // its scale
+  const y = isList ? new Rows(data[0].y, layout.yaxis.ticktext, top, bottom)
     : new Scale(layout.yaxis, data.flatMap((trace) => ends(trace, "y")), bottom, top, 7);
   const marks = y.ticks().map(([place, text]) => [place, add(svg, "text", { y: place + 4, "text-anchor": "end" }, text)]);
   const title = layout.yaxis.title.text ? 20 : 4;

@@ -324,6 +324,7 @@ class Store:
         self._refuse_newer(before)
         for number in range(before + 1, newest + 1):
             async with self.connection.transaction(write=True):
+                await self.connection.fetch(self.connection.dialect.lock_schema)
                 if await self.version() >= number:
                     continue  # another server was faster
                 if number == 1:

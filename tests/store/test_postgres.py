@@ -22,16 +22,19 @@ def test_what_follows_a_lost_connection_is_not_written_without_its_transaction(
 ) -> None:
     """The database is there at once; a new connection would commit each statement by itself."""
 
+    async def write_both(number: int, here: Store, there: Store) -> None:
+        async with here.transaction() as transaction:
+            await transaction.append([event(number, 1)])
+            await there.connection.fetch("SELECT pg_terminate_backend(?)", await backend(here))
+            await asyncio.sleep(0.1)
+            await transaction.append([event(number, 2)])
+
     async def both() -> None:
         here, there = open_store(url), open_store(url)
         await here.prepare()
         number = await add(here)
         with pytest.raises(StoreUnavailableError):
-            async with here.transaction() as transaction:
-                await transaction.append([event(number, 1)])
-                await there.connection.fetch("SELECT pg_terminate_backend(?)", await backend(here))
-                await asyncio.sleep(0.1)
-                await transaction.append([event(number, 2)])
+            await write_both(number, here, there)
         assert await here.read.events(number) == []
         async with here.transaction() as transaction:
             await transaction.append([event(number, 1)])
@@ -47,7 +50,7 @@ def test_a_database_that_does_not_answer_is_waited_for_once(postgres: Postgres) 
     """Not once more to roll back, and not at every step after it."""
 
     async def run() -> None:
-        store = Store(PostgresConnection(url, patience=0.5))
+        store = Store(PostgresConnection(url, read_only=False, patience=0.5))
         await store.prepare()
         number = await add(store)
         frozen = await backend(store)

@@ -19,7 +19,7 @@ from sparsebandits.store.faults import (
 from sparsebandits.store.schema import POSTGRES, statement
 
 _PATIENCE = 5.0
-"""Seconds to wait for a connection, and four times that for a statement that may wait for a lock."""
+"""Seconds to wait for a connection."""
 
 _KEEPALIVE = (
     "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3"
@@ -60,9 +60,7 @@ class PostgresConnection(Connection):
 
     dialect = POSTGRES
 
-    def __init__(
-        self, url: str, *, read_only: bool = False, patience: float = 4 * _PATIENCE
-    ) -> None:
+    def __init__(self, url: str, *, read_only: bool, patience: float) -> None:
         self._url = url
         self._patience = patience
         self._settings = {"default_transaction_read_only": "on"} if read_only else {}

@@ -22,7 +22,8 @@ _PATIENCE = 5.0
 """Seconds to wait for a connection."""
 
 _KEEPALIVE = (
-    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3"
+    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; "
+    "SET tcp_user_timeout = 11000"
 )
 """What a machine that lost its power has locked is free after 11 seconds, not after two hours."""
 

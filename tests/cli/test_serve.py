@@ -12,7 +12,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -21,7 +22,7 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.cli.service_extra import without_password
 from tests.cli.in_process import run
-from tests.service.playing import ask, create, exported, tell
+from tests.service.playing import ask, create, exported, kind_of, tell
 
 CODE = "from sparsebandits_command import main; main()"
 PATIENCE = 60.0
@@ -39,10 +40,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+def serving(
+    *arguments: str, code: str = CODE
+) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
     """Run `serve` on a free port, and give the lines that it prints at its start."""
     process = subprocess.Popen(
-        [sys.executable, "-c", CODE, "serve", "--port", "0", *arguments],
+        [sys.executable, "-c", code, "serve", "--port", "0", *arguments],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -130,6 +133,33 @@ def test_sigterm_finishes_what_was_accepted_and_exits_0() -> None:
     db.close()
 
 
+def test_sigterm_ends_a_server_whose_store_keeps_answers_back() -> None:
+    """As a database that hangs does; whoever waits is told to come again."""
+    hurried = "from sparsebandits.service import server; server._FAREWELL, server._LAST = 1, 2.0; "
+    with serving("--quiet", code=hurried + CODE) as (process, lines):
+        url, token = lines[0].split()[1], lines[1].split()[-1]
+        headers = {"Authorization": f"Bearer {token}"}
+        with (
+            httpx.Client(base_url=url, headers=headers, timeout=PATIENCE) as client,
+            closing(sqlite3.connect("sparsebandits.db")) as db,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            create(client)
+            db.execute("BEGIN IMMEDIATE")  # is waited for 5 seconds
+            waiting = pool.submit(client.post, "/v1/learners/a/ask", json={})
+            time.sleep(0.3)
+            started = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+            assert time.monotonic() - started < 4
+            answer = waiting.result()
+        assert (kind_of(answer), answer.headers["retry-after"]) == ("stopping", "1")
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert "Traceback" not in said
+        assert said.endswith("was left unanswered.\n")
+
+
 def refused(*arguments: str) -> str:
     done = run(*arguments)
     assert done.returncode == 2, done
@@ -149,6 +179,7 @@ def test_what_serve_refuses() -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         assert "take another --port" in refused("serve", "--port", port)
+        assert json.loads(run("token", "list", "--json").stdout) == []  # none that nobody was shown
     with sqlite3.connect("sparsebandits.db") as db:
         db.execute("INSERT INTO schema_version VALUES (99)")
     db.close()

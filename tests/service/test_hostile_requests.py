@@ -116,6 +116,24 @@ def test_a_client_that_stops_in_the_middle_harms_nobody(
     assert "Traceback" not in server.log.read_text()
 
 
+def test_a_body_that_does_not_come_is_not_waited_for(farm: Farm, tmp_path: Path) -> None:
+    server = farm.serve(f"sqlite:///{tmp_path / 'store.db'}", body_wait=0.2)
+    with (
+        server.client() as client,
+        socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw,
+    ):
+        create(client)
+        head = "POST /v1/learners/a/ask HTTP/1.1\r\nHost: x\r\nAuthorization: "
+        raw.sendall(
+            f"{head}{client.headers['authorization']}\r\nContent-Length: 9\r\n\r\n{{".encode()
+        )
+        with raw.makefile("rb") as answer:
+            whole = answer.read()  # to the end: the connection is closed
+        assert whole.startswith(b"HTTP/1.1 408")
+        assert b"too-slow" in whole
+        assert ask(client)[0]["id"] == 1
+
+
 POINTS = {"kind": "finite-set", "points": [[1.0] * 3] * 600}
 
 

@@ -277,6 +277,13 @@ def test_learners_and_history_come_in_pages(client: httpx.Client) -> None:
     assert kind_of(client.get("/v1/learners/none/history")) == "unknown-learner"
 
 
+def test_a_page_of_none_is_one_of_one(client: httpx.Client) -> None:
+    for key in "ab":
+        create(client, key)
+    page = client.get("/v1/learners?limit=0").json()
+    assert ([found["key"] for found in page["learners"]], page["next"]) == (["a"], "a")
+
+
 def test_many_learners_in_one_request(client: httpx.Client) -> None:
     for key in ("a", "b"):
         create(client, key)

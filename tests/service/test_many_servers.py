@@ -121,18 +121,19 @@ def test_each_server_sees_what_another_has_done(farm: Farm, store_url: str) -> N
         assert ask(one, "b")[0]["id"] == 7
 
 
-def test_the_database_is_restarted_under_two_servers(farm: Farm, postgres: Postgres) -> None:
-    """A clear 503 with Retry-After from both, then both are normal again, and nothing is lost."""
+def test_the_database_is_restarted_under_three_servers(farm: Farm, postgres: Postgres) -> None:
+    """A clear 503 with Retry-After from each, then all are normal again, and nothing is lost."""
     url = postgres.new_store()
     token = new_token(url)
-    servers = [farm.serve(url, snapshot_every=16) for _ in range(2)]
-    with servers[0].client(token) as one, servers[1].client(token) as two:
-        create(one, "k", SMALL, seed=4)
+    servers = [farm.serve(url, snapshot_every=16) for _ in range(3)]
+    with contextlib.ExitStack() as opened:
+        clients = [opened.enter_context(server.client(token)) for server in servers]
+        create(clients[0], "k", SMALL, seed=4)
         with Crowd(lambda: [server.url for server in servers], token, ["k"], 4) as crowd:
             crowd.wait_for(20)
             postgres.stop()
             wait_for_refusal(crowd)
-            for client in (one, two):
+            for client in clients:
                 assert client.get("/healthz").status_code == 200
                 asked = client.post("/v1/learners/k/ask", json={})
                 assert kind_of(asked) == "unavailable"
@@ -144,11 +145,12 @@ def test_the_database_is_restarted_under_two_servers(farm: Farm, postgres: Postg
         assert crowd.failures == []
         assert crowd.statuses == {200, 503}
         assert crowd.retry_after == {"1"}
-        for client in (one, two):
+        for client in clients:
             assert check_against_library(client, "k", crowd.known["k"], SMALL, 4) > 20
             assert client.get("/readyz").status_code == 200
         given = max(crowd.known["k"].actions)
-        assert [ask(client, "k")[0]["id"] for client in (one, two)] == [given + 1, given + 2]
+        again = [ask(client, "k")[0]["id"] for client in clients]
+        assert again == [given + 1, given + 2, given + 3]
 
 
 # ---------------------------------------------------------------------- disks

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import httpx
@@ -17,12 +18,14 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.policies import lanes
-from sparsebandits.service import log, rounds
+from sparsebandits.service import knowledge_calls, log, rounds
+from sparsebandits.service.answers import Answer, RefusedError
 from sparsebandits.service.checkup import check_store
 from sparsebandits.service.groups import Groups, Job, single
 from sparsebandits.service.learners import Choice
+from sparsebandits.service.log import Lived
 from sparsebandits.service.metrics import Metrics
-from sparsebandits.service.operations import Ask, Create, Tell
+from sparsebandits.service.operations import Ask, Create, Forget, Peek, Tell
 from sparsebandits.service.residents import Residents, Saved
 from sparsebandits.store import Event, Snapshot, Store, open_store
 from tests.service.playing import POLICY, ask, create, exported, kind_of, tell
@@ -117,6 +120,8 @@ def test_a_gap_in_the_log_and_an_unreadable_event_are_refused(farm: Farm, usual_
         harmed = partial(change, usual_url, harm, "DELETE FROM snapshots")
         with restarted(farm, usual_url, harmed) as client:
             assert kind_of(client.get("/v1/learners/a/export")) == "damaged"
+            if "nonsense" in harm:
+                assert kind_of(client.get("/v1/learners/a/history")) == "damaged"
 
 
 def test_the_log_wins_over_a_recomputed_action_and_it_is_counted(
@@ -240,6 +245,45 @@ def test_a_clock_that_is_set_back_does_not_reorder_the_log(
 
     assert use(usual_url, times) == [2000.0, 2000.0, 3000.0, 3000.0]
     assert use(usual_url, check_store) == (1, [])
+
+
+def test_what_was_not_committed_is_not_exported() -> None:
+    """It stood in a group with asks that the disk had no room for."""
+
+    class FullDisk:
+        async def submit(self, job: Job) -> Answer:
+            lived = Lived(POLICY, POLICY.start(0))
+            [peek] = job.operations
+            assert isinstance(peek, Peek)
+            peek.view(lived, None)  # type: ignore[arg-type]
+            return RefusedError("unavailable", "The disk is full.").answer
+
+    service, context = SimpleNamespace(engine=FullDisk()), SimpleNamespace(key="a")
+    context.request = SimpleNamespace(method="GET")
+    for call in (knowledge_calls.export, knowledge_calls.certificate):
+        with pytest.raises(RefusedError, match="The disk is full"):
+            asyncio.run(call(service, context))  # type: ignore[arg-type]
+
+
+def test_open_decisions_count_for_the_room_that_learners_take(usual_url: str) -> None:
+    async def run() -> None:
+        store, residents = open_store(usual_url), Residents(10, 2**16)
+        await store.prepare()
+        groups = Groups(store, residents, Metrics(), 1000)
+        body = msgspec.json.encode(POLICY.to_dict())
+        for key in "abc":
+            await groups.run([Job([Create(key, POLICY, body, 0, None, None)], single)])
+        assert len(residents) == 3
+        for key in "abc":
+            await groups.run([Job([Ask(key, None, None, 40)], single)])
+        assert len(residents) == 1
+        for key in "abc":
+            await groups.run([Job([Forget(key, number)], single) for number in range(1, 41)])
+        assert len(residents) == 3
+        await store.close()
+
+    asyncio.run(run())
+    assert use(usual_url, check_store) == (3, [])
 
 
 def test_one_bad_job_does_not_take_its_group_with_it(usual_url: str) -> None:

@@ -40,8 +40,21 @@ def test_the_same_key_and_body_get_the_stored_answer(farm: Farm, store_url: str)
         assert post(client, "/v1/solve", solve, "s").json()["support"] == [1]
         solve["theta"] = [2, 1]
         assert kind_of(post(client, "/v1/solve", solve, "s")) == "key-reused"
+        tells: dict[str, list[dict[str, object]]] = {
+            "tells": [{"learner": "a", "id": 1, "reward": 0.5}]
+        }
+        told = [post(client, "/v1/tell", tells, "t").json()["answers"] for _ in range(3)]
+        assert told == [[{"status": 200, "state": "told"}]] * 3  # not even "unchanged"
+        tells["tells"][0]["reward"] = 0.6
+        assert kind_of(post(client, "/v1/tell", tells, "t")) == "key-reused"
+        learner = sb.SparseThompson(action_set=sb.LpBall(dim=3), sparsity=1).start(0)
+        saved: dict[str, object] = {"key": "moved", "learner": learner.to_dict()}
+        moved = [post(client, "/v1/import", saved, "i") for _ in range(3)]
+        assert [answer.status_code for answer in moved] == [201] * 3
+        assert kind_of(post(client, "/v1/import", {**saved, "key": "x"}, "i")) == "key-reused"
+        assert post(client, "/v1/import", saved, "another").status_code == 409
         view = client.get("/v1/learners/a").json()
-        assert (view["decisions"], view["rewards"]) == (3, 1)
+        assert (view["decisions"], view["rewards"]) == (3, 2)
         server.kill()
     with farm.serve(store_url).client() as client:
         after = post(client, "/v1/learners/a/ask", {"count": 2}, "k")

@@ -1,5 +1,6 @@
 """Each call with no token, a wrong one, one that has ended, and one that does not reach so far."""
 
+import asyncio
 import base64
 import time
 
@@ -107,8 +108,6 @@ def test_only_a_hash_is_stored(scope: str) -> None:
 
 
 def test_a_gate_reads_tokens_again_for_one_that_it_does_not_know() -> None:
-    import asyncio
-
     token, row = make_token("read")
     rows: list[TokenRow] = []
     reads = 0
@@ -125,6 +124,32 @@ def test_a_gate_reads_tokens_again_for_one_that_it_does_not_know() -> None:
         rows.append(row)
         for _ in range(5):
             assert (await gate.caller(f"Bearer {token}")).scope == "read"
+        assert reads == 2
+
+    asyncio.run(run())
+
+
+def test_a_gate_reads_tokens_once_for_all_who_wait() -> None:
+    """One that was made meanwhile is found all the same."""
+    early, later = make_token("read"), make_token("read")
+    rows, reads = [early[1]], 0
+    begun = asyncio.Event()
+
+    async def read() -> list[TokenRow]:
+        nonlocal reads
+        reads += 1
+        found = list(rows)
+        begun.set()
+        await asyncio.sleep(0.01)
+        return found
+
+    async def run() -> None:
+        gate = Gate(read)
+        asked = [asyncio.create_task(gate.caller(f"Bearer {early[0]}")) for _ in range(20)]
+        await begun.wait()
+        rows.append(later[1])
+        asked.append(asyncio.create_task(gate.caller(f"Bearer {later[0]}")))
+        assert {caller.scope for caller in await asyncio.gather(*asked)} == {"read"}
         assert reads == 2
 
     asyncio.run(run())

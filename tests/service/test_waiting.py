@@ -1,5 +1,6 @@
 """Rewards that do not come in time, and those that come late."""
 
+import re
 import time
 from typing import Any
 
@@ -68,6 +69,27 @@ def test_without_a_default_it_is_forgotten_even_if_the_server_was_away(
         assert tell(client, 2, 0.1).json()["state"] == "late"
         wait_for(client, rewards=2)
     assert use(store_url, check_store) == (1, [])
+
+
+def test_learners_whose_time_has_come_together_are_closed_together(
+    farm: Farm, usual_url: str
+) -> None:
+    def found(name: str) -> float:
+        match = re.search(rf"^sparsebandits_{name} (\S+)$", client.get("/metrics").text, re.M)
+        assert match is not None
+        return float(match[1])
+
+    with farm.serve(usual_url).client() as client:
+        keys = [f"k{number}" for number in range(30)]
+        for key in keys:
+            create(client, key, reward_wait=1.0)
+        client.post("/v1/ask", json={"asks": [{"learner": key} for key in keys]})
+        before, deadline = found("commit_seconds_count"), time.monotonic() + PATIENCE
+        assert found("open_decisions") == 30
+        while found("open_decisions"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert found("commit_seconds_count") - before < 5
 
 
 def test_what_waits_is_checked(farm: Farm, usual_url: str) -> None:

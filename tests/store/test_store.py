@@ -135,6 +135,24 @@ def test_how_a_decision_was_closed_last(store_url: str) -> None:
         assert closing.kind == "correct"
 
 
+def test_a_page_of_events_is_not_too_long(store_url: str) -> None:
+    """Event n has 2n bytes here; one that is too long by itself comes alone."""
+
+    @on(store_url)
+    async def _(store: Store) -> None:
+        number = await add(store, events=6)
+
+        async def page(after: int, limit: int, most_bytes: int) -> list[int]:
+            found = await store.read.page(number, after, limit, most_bytes)
+            return [each.sequence for each in found]
+
+        assert await page(0, 10, 12) == [1, 2, 3]
+        assert await page(3, 10, 12) == [4]
+        assert await page(4, 10, 1) == [5]
+        assert await page(0, 2, 12) == [1, 2]
+        assert await page(6, 10, 12) == []
+
+
 def test_rows_change_and_what_is_due_is_found(store_url: str) -> None:
     @on(store_url)
     async def _(store: Store) -> None:

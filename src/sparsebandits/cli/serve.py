@@ -39,8 +39,14 @@ def serve(store_url: str, host: str, port: int, resident: int, max_dim: int, qui
         from sparsebandits.dashboard.routes import add_pages
         from sparsebandits.service.server import run
         from sparsebandits.service.settings import Settings
-    token = _first_token(store_url, is_local=_is_loopback(host))
+    has_token = use_store(store_url, _has_token)
+    if not (has_token or _is_loopback(host)):
+        raise InvalidValueError(
+            "there is no valid token, so only loopback is served; make one first: "
+            "sparsebandits token create --scope admin"
+        )
     bound, address = listen_on(host, port)
+    token = None if has_token else use_store(store_url, _first_token)  # now it will be shown
 
     def greet() -> None:
         click.echo(f"Serving {address} from {without_password(store_url)}")
@@ -55,25 +61,19 @@ def serve(store_url: str, host: str, port: int, resident: int, max_dim: int, qui
         raise InvalidValueError("the server could not start; see the lines above.")
 
 
-def _first_token(store_url: str, *, is_local: bool) -> str | None:
-    """Make a token where there is none; beyond loopback somebody has to have made one before."""
-    from sparsebandits.service.auth import is_valid, make_token
+async def _has_token(store: "Store") -> bool:
+    from sparsebandits.service.auth import is_valid
 
-    async def look(store: "Store") -> str | None:
-        tokens = await store.read.tokens()
-        if any(is_valid(token, time.time()) for token in tokens):
-            return None
-        if not is_local:
-            raise InvalidValueError(
-                "there is no valid token, so only loopback is served; make one first: "
-                "sparsebandits token create --scope admin"
-            )
-        token, row = make_token("admin", name="first start")
-        async with store.transaction() as transaction:
-            await transaction.add_token(row)
-        return token
+    return any(is_valid(token, time.time()) for token in await store.read.tokens())
 
-    return use_store(store_url, look)
+
+async def _first_token(store: "Store") -> str:
+    from sparsebandits.service.auth import make_token
+
+    token, row = make_token("admin", name="first start")
+    async with store.transaction() as transaction:
+        await transaction.add_token(row)
+    return token
 
 
 def _is_loopback(host: str) -> bool:

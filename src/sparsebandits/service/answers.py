@@ -41,6 +41,7 @@ TITLES = {
     "reward-differs": (409, "Another reward was told before"),
     "decision-closed": (409, "The decision is closed"),
     "removed": (410, "The learner was removed"),
+    "too-slow": (408, "The body did not come"),
     "too-large": (413, "The body is too large"),
     "invalid": (422, "The request cannot be carried out"),
     "key-reused": (422, "The idempotency key was used for another request"),
@@ -48,10 +49,11 @@ TITLES = {
     "unavailable": (503, "The store cannot be reached now"),
     "damaged": (503, "What is stored is damaged"),
     "busy": (503, "Too many requests are waiting"),
+    "stopping": (503, "The server is stopping"),
 }
 """Every kind of problem: its status and title."""
 
-_RETRY_AFTER = {"unavailable": 1, "busy": 1}
+_RETRY_AFTER = {"unavailable": 1, "busy": 1, "stopping": 1}
 
 
 class RefusedError(SparseBanditsError):

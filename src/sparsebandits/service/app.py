@@ -25,6 +25,7 @@ from sparsebandits.service.metrics import CONTENT_TYPE_LATEST, Metrics
 from sparsebandits.service.openapi import describe_api
 from sparsebandits.service.settings import Settings
 from sparsebandits.service.shortcut import Shortcut
+from sparsebandits.store import DamagedStoreError
 from sparsebandits.version import __version__
 
 _LOGGER = logging.getLogger("sparsebandits.service")
@@ -115,7 +116,7 @@ def _endpoint(app: FastAPI, call: Call) -> Endpoint:
             request.scope["caller"] = caller.id
             caller.need(call.scope)
             limit = service.settings.max_import if call.is_large else service.settings.max_body
-            raw = await read_body(request, limit)
+            raw = await read_body(request, limit, service.settings.body_wait)
             body = None if call.body is None else decode(raw, call.body)
             context = Context(request, caller, body)
             if "key" in request.path_params:
@@ -123,12 +124,17 @@ def _endpoint(app: FastAPI, call: Call) -> Endpoint:
             return await call.handler(service, context)
         except RefusedError as refusal:
             return refusal.answer
+        except DamagedStoreError as error:
+            _LOGGER.error("%s", error)
+            return RefusedError("damaged", str(error)).answer
         except SparseBanditsError as error:
             return RefusedError("invalid", str(error)).answer
         except RecursionError:
             return RefusedError("invalid", "The JSON is nested too deeply.").answer
         except ClientDisconnect:
             return Answer(499, b"")
+        except asyncio.CancelledError:  # when the time to finish is over
+            return RefusedError("stopping", "The server is stopping; send it again.").answer
         except Exception:
             _LOGGER.exception("a request failed")
             return RefusedError("internal", "The request failed; see the log.").answer
@@ -145,6 +151,8 @@ def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
         headers.append((b"retry-after", b"%d" % answer.retry_after))
     if answer.was_stored:
         headers.append((b"idempotent-replayed", b"true"))
+    if answer.status in (408, 413):  # the rest of the body is not wanted
+        headers.append((b"connection", b"close"))
     if answer.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     return headers

@@ -1,5 +1,6 @@
 """Tokens: 256 random bits, stored as a hash, with a scope, perhaps a prefix of keys, and an end."""
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -73,6 +74,7 @@ class Gate:
         self._read_tokens = read_tokens
         self._rows: dict[str, TokenRow] = {}
         self._read_at = -_STALE
+        self._reading: asyncio.Task[None] | None = None
 
     async def caller(self, authorization: str | None) -> Caller:
         """Return who is behind an Authorization header."""
@@ -85,7 +87,9 @@ class Gate:
                 "`sparsebandits token create`."
             )  # fmt: skip
         if time.monotonic() - self._read_at >= _STALE or given not in self._rows:
-            await self._refresh()
+            is_newer = await self._refresh()
+            if given not in self._rows and not is_newer:
+                await self._refresh()  # it may have been made while others were read
         row = self._rows.get(given)
         # Compared even where there is no such token, so that both take equally long.
         known = "0" * 64 if row is None else row.digest
@@ -94,7 +98,15 @@ class Gate:
             raise RefusedError("no-token", "The token is unknown, revoked or expired.")
         return Caller(row.id, row.scope, row.prefix)
 
-    async def _refresh(self) -> None:
+    async def _refresh(self) -> bool:
+        """Read the tokens, once for all who wait; return whether that began after the call."""
+        is_newer = self._reading is None or self._reading.done()
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._read())
+        await asyncio.shield(self._reading)
+        return is_newer
+
+    async def _read(self) -> None:
         started = time.monotonic()
         self._rows = {row.id: row for row in await self._read_tokens()}
         self._read_at = started

@@ -1,5 +1,6 @@
 """A request as the calls see it: checked, decoded, and of a known caller."""
 
+import asyncio
 import hashlib
 import re
 from typing import Any, TypeVar
@@ -33,14 +34,23 @@ def header(request: Request, name: bytes) -> str | None:
     return None
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """Return the body; one that is longer than the limit is not read to its end."""
+async def read_body(request: Request, limit: int, wait: float = 30.0) -> bytes:
+    """Return the body; one that is longer than the limit is not read to its end.
+
+    Nor is one waited for of which nothing has come for so many seconds.
+    """
     announced = header(request, b"content-length")
     if announced is not None and announced.isdigit() and int(announced) > limit:
         raise _too_large(limit)
     parts, length, is_more = [], 0, True
     while is_more:
-        message = await request.receive()
+        try:
+            async with asyncio.timeout(wait):
+                message = await request.receive()
+        except TimeoutError:
+            raise RefusedError(
+                "too-slow", f"Nothing more of the body has come for {wait:g} seconds."
+            ) from None
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         part = message.get("body", b"")

@@ -20,12 +20,15 @@ from sparsebandits.service.operations import Expire
 from sparsebandits.service.reader import Reader
 from sparsebandits.service.residents import Residents
 from sparsebandits.service.settings import Settings
-from sparsebandits.store import Store, StoreUnavailableError, open_store
+from sparsebandits.store import DamagedStoreError, Store, StoreUnavailableError, open_store
 
 _LOGGER = logging.getLogger("sparsebandits.service")
 _LARGEST_GROUP = 256
 _TURNS = 2
 """Turns of the loop before a group begins: what has arrived at the same time comes along."""
+
+_PATIENCE = 5.0
+"""Seconds for a read."""
 
 _TICK = 0.5
 """Seconds between two looks for decisions that are waited for no longer."""
@@ -44,7 +47,10 @@ class Engine:
         self._settings = settings
         self.metrics = metrics
         self._store = open_store(settings.store, synchronous=settings.synchronous)
-        self._reader = Reader(open_store(settings.store, synchronous=settings.synchronous))
+        # Reads wait for no lock: a database that takes so long for one does not answer.
+        self._reader = Reader(
+            open_store(settings.store, synchronous=settings.synchronous, patience=_PATIENCE)
+        )
         residents = Residents(settings.resident, settings.resident_megabytes * 2**20)
         self._groups = Groups(self._store, residents, metrics, settings.snapshot_every)
         self._waiting: deque[tuple[Job, asyncio.Future[Answer]]] = deque()
@@ -77,6 +83,9 @@ class Engine:
             return await self._reader.use(use)
         except StoreUnavailableError as error:
             raise RefusedError("unavailable", str(error)) from None
+        except DamagedStoreError as error:
+            _LOGGER.error("%s", error)
+            raise RefusedError("damaged", str(error)) from None
 
     async def write(self, use: Callable[[Store], Awaitable[Returned]]) -> Returned:
         """Write to the store between two groups."""
@@ -85,7 +94,9 @@ class Engine:
 
     def submit(self, job: Job) -> "asyncio.Future[Answer]":
         """Let a job wait for the next group; its answer comes after the commit."""
-        if self._is_stopping or len(self._waiting) >= self._settings.max_waiting:
+        if self._is_stopping:
+            raise RefusedError("stopping", "The server is stopping; send it again.")
+        if len(self._waiting) >= self._settings.max_waiting:
             raise RefusedError("busy", "Too many requests are waiting; try again in a second.")
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((job, future))
@@ -130,8 +141,9 @@ class Engine:
             await asyncio.sleep(_TICK)
             now = time.time()
             try:
-                for key in await self.read(partial(_due, now)):
-                    await self.submit(Job([Expire(key)], lambda results: ok(None)))
+                due = await self.read(partial(_due, now))
+                jobs = [Job([Expire(key)], lambda results: ok(None)) for key in due]
+                await asyncio.gather(*map(self.submit, jobs))
                 if now >= next_drop:
                     next_drop = now + 60
                     await self._drop_answers(now - self._settings.keep_answers)
@@ -150,4 +162,4 @@ class Engine:
 
 
 async def _due(now: float, store: Store) -> list[str]:
-    return await store.read.due(now)
+    return await store.read.due(now, _LARGEST_GROUP)

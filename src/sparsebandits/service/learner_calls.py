@@ -83,12 +83,10 @@ def _read(body: schemas.ImportBody) -> Import:
 
 async def list_learners(service: Service, context: Context) -> Answer:
     """List the learners in pages, in the order of their keys."""
-    limit = context.number("limit", 100, LARGEST_PAGE)
+    limit = max(1, context.number("limit", 100, LARGEST_PAGE))
     after, prefix = context.text("after"), context.text("prefix") or context.caller.prefix
     context.caller.need("read", [prefix])
-    rows = await service.engine.read(
-        lambda store: store.read.learners(prefix, after, max(limit, 1))
-    )
+    rows = await service.engine.read(lambda store: store.read.learners(prefix, after, limit))
     views = [_row_view(row) for row in rows]
     return ok({"learners": views, "next": rows[-1].key if len(rows) == limit else None})
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparsebandits.service.call import Call
 
 _ALWAYS = (401, 403, 503)
-_WITH_INPUT = (413, 422)
+_WITH_INPUT = (408, 413, 422)
 _PARAMETERS: dict[str, dict[str, Any]] = {
     "key": {"type": "string", "pattern": schemas.KEY_PATTERN},
     "id": {"type": "integer", "minimum": 1, "maximum": schemas.LARGEST_SEED},

@@ -29,6 +29,9 @@ Returned = TypeVar("Returned")
 _BYTES_PER_CELL = 48
 """Six matrices of float64: what the heaviest policy keeps per learner."""
 
+_BYTES_PER_DECISION = 1024
+"""What a decision takes that waits for its reward, measured with 20 coordinates."""
+
 
 class Saved(msgspec.Struct, frozen=True):
     """The body of a snapshot: the state, and when the open decisions were asked for."""
@@ -59,11 +62,14 @@ class Resident:
     saved_at: int = 0
     pending: list[Event] = field(default_factory=list)
     epoch: int = -1
+    counted: int = 0
+    """The bytes that were counted for it last."""
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        return int(_BYTES_PER_CELL * self.lived.policy.action_set.dim**2)
+        dim: int = self.lived.policy.action_set.dim
+        return _BYTES_PER_CELL * dim**2 + _BYTES_PER_DECISION * len(self.lived.open)
 
     @property
     def unsaved(self) -> int:
@@ -85,7 +91,7 @@ class Residents:
     most : int
         How many learners.
     most_bytes : int
-        How large they may be together, by what their dimensions say.
+        How large they may be together, by what their dimensions and open decisions say.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -107,25 +113,31 @@ class Residents:
         """Keep a learner."""
         self.evict(resident.row.key)
         self._kept[resident.row.key] = resident
-        self._bytes += resident.size
+        self._count(resident)
 
     def evict(self, key: str) -> None:
         """Let go of a learner: it will be loaded from the store."""
         gone = self._kept.pop(key, None)
         if gone is not None:
-            self._bytes -= gone.size
+            self._bytes -= gone.counted
+            gone.counted = 0
+
+    def _count(self, resident: Resident) -> None:
+        before, resident.counted = resident.counted, resident.size
+        self._bytes += resident.counted - before
 
     def leaving(self, used: set[str]) -> list[Resident]:
         """Return the learners that were not used for longest, of which the limits leave no room."""
         for key in used & self._kept.keys():
             self._kept.move_to_end(key)
+            self._count(self._kept[key])  # it may have grown
         count, size = len(self._kept), self._bytes
         gone = []
         for resident in self._kept.values():
             if count <= self._most and (size <= self._most_bytes or count == 1):
                 break
             gone.append(resident)
-            count, size = count - 1, size - resident.size
+            count, size = count - 1, size - resident.counted
         return gone
 
     def shrink(self, used: set[str]) -> None:

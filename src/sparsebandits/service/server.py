@@ -2,8 +2,10 @@
 
 import contextlib
 import gc
+import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
@@ -19,8 +21,11 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 _COLLECTED_EVERY = 10_000
 """New objects between two searches for garbage: as many as some hundred requests leave waiting."""
 
-_FAREWELL = 8
+_FAREWELL = 7
 """Seconds for what was accepted to be finished."""
+
+_LAST = 9.0
+"""Seconds after which the process ends with whatever is under way: it might be killed as well."""
 
 
 class _Server(uvicorn.Server):
@@ -31,11 +36,24 @@ class _Server(uvicorn.Server):
         self._ready = ready
         self.ended_by: int | None = None
         self.failure: OSError | None = None
+        self._end: threading.Timer | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop accepting, finish, end."""
         self.ended_by = sig
         self.should_exit = True
+        if self._end is None:
+            self._end = threading.Timer(_LAST, _end_now, [0 if sig == signal.SIGTERM else 130])
+            self._end.daemon = True
+            self._end.start()
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Run until told to stop, and not for ever after."""
+        try:
+            super().run(sockets)
+        finally:
+            if self._end is not None:
+                self._end.cancel()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -54,6 +72,13 @@ class _Server(uvicorn.Server):
             except OSError as error:  # nobody can be told where it is
                 self.failure = error
                 self.should_exit = True
+
+
+def _end_now(code: int) -> None:
+    """End although something, such as a database that hangs, keeps an answer back."""
+    with contextlib.suppress(OSError):
+        os.write(2, b"sparsebandits: what could not be finished in time was left unanswered.\n")
+    os._exit(code)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
+from itertools import accumulate
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
@@ -149,6 +150,18 @@ class Reads:
             after,
             2**62 if limit is None else limit,
         )
+
+    async def page(self, learner: int, after: int, limit: int, most_bytes: int) -> list[Event]:
+        """Return so many events after a sequence, or fewer that are not too long together."""
+        found = await self.connection.fetch(
+            "SELECT length(body) FROM events WHERE learner = ? AND sequence > ? "
+            "ORDER BY sequence LIMIT ?",
+            learner,
+            after,
+            limit,
+        )
+        fitting = sum(total <= most_bytes for total in accumulate(row[0] for row in found))
+        return await self.events(learner, after, max(fitting, 1))
 
     async def closing(self, learner: int, decision: int) -> Event | None:
         """Return the last event about a decision other than the ask."""
@@ -324,6 +337,7 @@ class Store:
         self._refuse_newer(before)
         for number in range(before + 1, newest + 1):
             async with self.connection.transaction(write=True):
+                await self.connection.fetch(self.connection.dialect.lock_schema)
                 if await self.version() >= number:
                     continue  # another server was faster
                 if number == 1:

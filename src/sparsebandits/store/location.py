@@ -10,7 +10,13 @@ DEFAULT = "sqlite:///sparsebandits.db"
 _SQLITE = "sqlite:///"
 
 
-def open_store(url: str = DEFAULT, *, synchronous: str = "FULL", read_only: bool = False) -> Store:
+def open_store(
+    url: str = DEFAULT,
+    *,
+    synchronous: str = "FULL",
+    read_only: bool = False,
+    patience: float = 20.0,
+) -> Store:
     """Open the store at a URL; `prepare` then makes its tables.
 
     Parameters
@@ -21,6 +27,8 @@ def open_store(url: str = DEFAULT, *, synchronous: str = "FULL", read_only: bool
         Of SQLite; anything but "FULL" can lose what was acknowledged, and is for measurements.
     read_only : bool
         Whether the database itself refuses whatever would write.
+    patience : float
+        Seconds that PostgreSQL may take for a statement, also to wait for a lock.
     """
     if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
         from sparsebandits.store.sqlite import SqliteConnection
@@ -35,7 +43,7 @@ def open_store(url: str = DEFAULT, *, synchronous: str = "FULL", read_only: bool
     if url.startswith(("postgresql://", "postgres://")):
         from sparsebandits.store.postgres import PostgresConnection
 
-        return Store(PostgresConnection(url, read_only=read_only))
+        return Store(PostgresConnection(url, read_only=read_only, patience=patience))
     # What was given may hold a password, so it is not repeated.
     raise InvalidValueError(
         "store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; got another scheme."

@@ -1,5 +1,6 @@
 """PostgreSQL, for any number of servers; a lost connection is opened anew when next needed."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -18,7 +19,13 @@ from sparsebandits.store.faults import (
 from sparsebandits.store.schema import POSTGRES, statement
 
 _PATIENCE = 5.0
-"""Seconds to wait for a connection, and for a statement."""
+"""Seconds to wait for a connection."""
+
+_KEEPALIVE = (
+    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; "
+    "SET tcp_user_timeout = 11000"
+)
+"""What a machine that lost its power has locked is free after 11 seconds, not after two hours."""
 
 _RACES = (
     asyncpg.UniqueViolationError,
@@ -34,49 +41,75 @@ def _written(template: str) -> str:
     return re.sub(r"\?", lambda _: f"${next(numbers)}", statement(template, POSTGRES))
 
 
-@contextmanager
-def _our_errors() -> Iterator[None]:
-    try:
-        yield
-    except _RACES as error:
-        raise LostRaceError(str(error)) from None
-    except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
-        raise DamagedStoreError(f"The database is damaged: {error}.") from None
-    except (TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-        raise StoreUnavailableError(
-            f"PostgreSQL cannot be reached, or cannot write now: {error or type(error).__name__}."
-        ) from None
+def _unavailable(error: Exception) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"PostgreSQL cannot be reached, or cannot write now: {str(error) or type(error).__name__}."
+    )
 
 
 class PostgresConnection(Connection):
-    """A connection to a PostgreSQL database; `read_only` lets it refuse to write."""
+    """A connection to a PostgreSQL database.
+
+    Parameters
+    ----------
+    url : str
+    read_only : bool
+        Whether it refuses to write.
+    patience : float
+        Seconds for a statement.
+    """
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, *, read_only: bool = False) -> None:
+    def __init__(self, url: str, *, read_only: bool, patience: float) -> None:
         self._url = url
+        self._patience = patience
         self._settings = {"default_transaction_read_only": "on"} if read_only else {}
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._is_in_transaction = False
 
     async def _open(self) -> "asyncpg.Connection[asyncpg.Record]":
         if self._connection is None or self._connection.is_closed():
+            if self._is_in_transaction:  # on a new one the rest would be written without it
+                raise asyncpg.InterfaceError("the connection was lost in a transaction")
             self._connection = await asyncpg.connect(
                 self._url,
                 timeout=_PATIENCE,
-                command_timeout=4 * _PATIENCE,
+                command_timeout=self._patience,
                 server_settings=self._settings,
             )
+            await self._connection.execute(_KEEPALIVE)
         return self._connection
+
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except _RACES as error:
+            raise LostRaceError(str(error)) from None
+        except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
+            raise DamagedStoreError(f"The database is damaged: {error}.") from None
+        except (TimeoutError, asyncpg.InterfaceError, OSError) as error:
+            self._hang_up()
+            raise _unavailable(error) from None
+        except asyncpg.PostgresError as error:
+            raise _unavailable(error) from None
+
+    def _hang_up(self) -> None:
+        """Leave a connection that does not answer: it would be waited for again at every step."""
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
 
     async def fetch(self, template: str, *values: Any) -> list[Row]:
         """Return the rows of a statement."""
-        with _our_errors():
+        with self._our_errors():
             connection = await self._open()
             return [tuple(row) for row in await connection.fetch(_written(template), *values)]
 
     async def run_many(self, template: str, rows: Sequence[Row]) -> None:
         """Run a statement for each row of values."""
-        with _our_errors():
+        with self._our_errors():
             connection = await self._open()
             if rows == [()]:
                 await connection.execute(_written(template))
@@ -86,21 +119,27 @@ class PostgresConnection(Connection):
     @asynccontextmanager
     async def transaction(self, *, write: bool) -> AsyncIterator[None]:
         """Begin, and commit at the end."""
-        with _our_errors():
+        with self._our_errors():
             connection = await self._open()
             if write:
                 transaction = connection.transaction(isolation="read_committed")
             else:  # one moment for all that is read
                 transaction = connection.transaction(isolation="repeatable_read", readonly=True)
             await transaction.start()
+        self._is_in_transaction = True
         try:
             yield
-            with _our_errors():
+            with self._our_errors():
                 await transaction.commit()
+        except asyncio.CancelledError:
+            self._hang_up()
+            raise
         except BaseException:
             with suppress(Exception):
                 await transaction.rollback()
             raise
+        finally:
+            self._is_in_transaction = False
 
     async def changed_elsewhere(self) -> bool:
         """Return True: only a lock tells what other servers do."""

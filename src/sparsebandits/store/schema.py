@@ -18,6 +18,8 @@ class Dialect:
     """`column IN one_of`: the texts in a JSON array that is given as one parameter."""
     lock_rows: str
     """The end of a SELECT whose rows nobody else may change until the commit."""
+    lock_schema: str
+    """What keeps others from changing tables until the commit."""
 
 
 SQLITE = Dialect(
@@ -29,6 +31,7 @@ SQLITE = Dialect(
     clustered="WITHOUT ROWID",
     one_of="(SELECT value FROM json_each(?))",
     lock_rows="",
+    lock_schema="SELECT 1",  # whoever writes is alone
 )
 
 POSTGRES = Dialect(
@@ -40,6 +43,7 @@ POSTGRES = Dialect(
     clustered="",
     one_of="(SELECT jsonb_array_elements_text(CAST(CAST(? AS TEXT) AS JSONB)))",
     lock_rows="FOR UPDATE",
+    lock_schema="SELECT pg_advisory_xact_lock(hashtext('sparsebandits ' || current_schema()))",
 )
 
 _FIRST = (

@@ -215,7 +215,7 @@ class Core:
         """Return what each slot may earn alone, as the index has it, (slots,)."""
         belief, reach = self.model.belief(), self.view(current).reach
         axes = Axes.of(belief, self.design, reach, self._boldness(sigma))
-        return axes.promise(self.design.thetas(belief.theta))[0]
+        return np.asarray(axes.promise(self.design.thetas(belief.theta))[0])
 
     def open_gate(self, current: ActionSet, sigma: float) -> None:
         """Admit fresh coordinates where they are worth it."""

@@ -64,7 +64,12 @@ def test_names_are_part_of_what_a_set_is() -> None:
 
 @pytest.mark.parametrize("given", [dict.fromkeys(["tv", "print"]), iter(["tv", "print"])])
 def test_names_are_taken_from_whatever_lists_them(given: Any) -> None:
-    assert sb.LpBall(4, names=NAMES).restrict(given).available.tolist() == [True, False, True, False]
+    assert sb.LpBall(4, names=NAMES).restrict(given).available.tolist() == [
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:

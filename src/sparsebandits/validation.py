@@ -159,6 +159,13 @@ def as_reward(reward: Any) -> float:
     return number
 
 
+def as_flag(name: str, value: Any) -> bool:
+    """Return a plain boolean: the text "false" would count as true."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1)):
+        return bool(value)
+    raise InvalidTypeError(f"{name} must be True or False, got {describe(value)}.")
+
+
 def as_generator(rng: Any) -> np.random.Generator:
     """Return `rng`, checked to be a numpy generator: a seed would restart at every call."""
     if not isinstance(rng, np.random.Generator):

@@ -62,7 +62,23 @@ def test_a_wrong_name_is_answered_by_the_nearest(
 def test_plan_takes_rules(tmp_path: Path) -> None:
     done = run("plan", "--set", write(tmp_path, RULES, SET), "-T", 100, "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["sparsity"] == 3
+    record = json.loads(done.stdout)
+    assert record["sparsity"] == 3
+    assert record["names"] == ["tv", "radio", "web", "mail", "shop"]
+    assert record["rules"].startswith("Supports(at_most=3, groups=((('tv', 'radio'), 1),)")
+
+
+def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    """Brackets and colons in a name are no markup."""
+    names = ["tv [spot]", "radio", "web [/x]", "mail", "shop :smile:"]
+    theta = "theta = [0.9, 0.0, 0.8, 0.0, 0.7]\nsparsity = 3"
+    shown = SET.replace('["tv", "radio", "web", "mail", "shop"]', json.dumps(names))
+    done = run("solve", write(tmp_path, theta, shown))
+    assert done.returncode == 0, done.stderr
+    for name in (names[0], names[2], names[4]):
+        assert name in done.stdout
+    done = run("plan", "--set", tmp_path / "file.toml", "-T", 100)
+    assert f"coordinates: {', '.join(names)}" in done.stdout
 
 
 def test_compare_takes_rules_names_and_intercepts(tmp_path: Path) -> None:
@@ -76,6 +92,8 @@ def test_compare_takes_rules_names_and_intercepts(tmp_path: Path) -> None:
     record = json.loads(done.stdout)
     assert record["environment"]["names"] == ["tv", "radio", "web", "mail", "shop"]
     assert [entry["label"] for entry in record["policies"]] == list(options[4::2])
+    assert record["best_support"] == ["tv", "web", "shop"]
+    assert "S*: tv, web, shop, the best support" in run("compare", path, *options[1:]).stdout
     path.write_text(path.read_text().replace('"radio"], 1', '"raido"], 1'))
     refused = run("compare", path)
     assert refused.returncode == 2

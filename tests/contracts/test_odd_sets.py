@@ -1,5 +1,6 @@
 """Sets and rules at the edge of having an action at all, as somebody outside would try them."""
 
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -75,6 +76,16 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: sb.Budget(2.0, [0.6, 0.3, 0.4], spend_all=True),
         "must be spent, and the upper bounds of all coordinates add up to 1.3",
     ),
+    "more than H can take": (
+        lambda: sb.SparseThompson(
+            action_set=sb.Budget(1.2, [0.6, 0.5, 0.4], spend_all=True), sparsity=2
+        ),
+        "must be spent, and the upper bounds of the 2 largest coordinates add up to 1.1",
+    ),
+    "a text for a switch": (
+        lambda: sb.Budget(1.0, [0.6, 0.5], spend_all=json.loads('"false"')),
+        "spend_all must be True or False, got 'false'",
+    ),
     "doses that leave a gap": (
         lambda: sb.Budget(0.5, [0.3, 0.3], [0.3, 0.3], True),
         "the least doses leave gaps",
@@ -85,5 +96,5 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_action_is_refused_with_the_reason(name: str) -> None:
     make, reason = REFUSED[name]
-    with pytest.raises(sb.InvalidValueError, match=reason):
+    with pytest.raises(sb.SparseBanditsError, match=reason):
         make()

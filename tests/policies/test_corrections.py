@@ -128,8 +128,15 @@ def test_while_a_decision_is_held_its_rewards_are_corrected_too() -> None:
 # ---------------------------------------------------------------------- what cannot be corrected
 
 
-@pytest.mark.parametrize("number", [0, 3, 99, -1, True, "1", None, 1.5])
-def test_only_told_rewards_can_be_corrected(number: Any) -> None:
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (3, "3 is open.*Tell it"),
+        (4, "4 is not among the last 50 told.*or was forgotten"),
+        *((wrong, "unknown") for wrong in (0, 99, -1, True, "1", None, 1.5)),
+    ],
+)
+def test_only_told_rewards_can_be_corrected(number: Any, words: str) -> None:
     """1 and 2 were told, 3 is open, 4 forgotten."""
     learner = MAKERS["ball"]().start(seed=0)
     for _ in range(4):
@@ -137,9 +144,8 @@ def test_only_told_rewards_can_be_corrected(number: Any) -> None:
     learner.tell_many([1, 2], [0.1, 0.2])
     learner.forget(4)
     before = learner.to_dict()
-    for refused in (number, 4):
-        with pytest.raises(sb.InvalidValueError, match="last 50 rewards told"):
-            learner.correct(refused, 0.3)
+    with pytest.raises(sb.InvalidValueError, match=words):
+        learner.correct(number, 0.3)
     assert learner.to_dict() == before
 
 
@@ -161,11 +167,25 @@ def test_beyond_the_last_fifty_it_is_too_late(name: str) -> None:
         learner.tell(decision, 0.5)
     learner = through_json(learner)
     for number in (1, 5):
-        with pytest.raises(sb.InvalidValueError, match="last 50 rewards told"):
+        with pytest.raises(sb.InvalidValueError, match="last 50 told.*by warm_start"):
             learner.correct(number, 0.1)
     learner.correct(6, 0.1)
     learner.correct(REMEMBERED + 5, 0.1)
     assert len(learner.to_dict()["state"]["told_rewards"]) == REMEMBERED
+
+
+def test_the_last_fifty_are_those_told_last_not_those_decided_last() -> None:
+    """A reward that comes very late can be corrected, in a saved learner too."""
+    learner = MAKERS["ball"]().start(seed=0)
+    late = learner.ask()
+    for _ in range(REMEMBERED):
+        learner.tell(learner.ask(), 0.5)
+    learner.tell(late, 70.0)
+    learner = through_json(learner)
+    learner.tell(learner.ask(), 0.5)
+    learner.correct(late, 0.7)
+    with pytest.raises(sb.InvalidValueError, match="last 50 told"):
+        learner.correct(2, 0.1)
 
 
 CANNOT = sorted(set(FIRST_OF_EACH) - {maker().kind for maker in MAKERS.values()})

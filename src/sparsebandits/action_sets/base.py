@@ -171,8 +171,8 @@ class ActionSet(Described):
             )
         return Choice(self.dim, as_sparsity(sparsity, self.dim))
 
-    def _why_empty(self) -> str:
-        """Say why a support may have no action."""
+    def _why_empty(self, sparsity: int) -> str:
+        """Say why no support of so many coordinates has an action."""
         return "the rules contradict each other"
 
     def refuse_empty(self, sparsity: int, rules: Rules | None = None) -> None:
@@ -183,7 +183,7 @@ class ActionSet(Described):
             return
         what = f"at most {sparsity} non-zeros" if rules is None else f"a support of {rules!r}"
         missing = [] if rules is None else self._never_available(rules)
-        why, remedy = self._why_empty(), "Relax the set or the rules."
+        why, remedy = self._why_empty(sparsity), "Relax the set or the rules."
         if not self.is_unrestricted:
             why += f", with {self.available_count} of {self.dim} coordinates available"
         if missing:
@@ -341,7 +341,7 @@ class ActionSet(Described):
         if not self.contains_zero and (indices.size == 0 or np.isnan(on_support).any()):
             raise InvalidValueError(
                 f"{self!r} has no action on the support {describe(indices.tolist())}: "
-                f"{self._why_empty()}. Allow more coordinates."
+                f"{self._why_empty(self.dim)}. Allow more coordinates."
             )
         actions = np.zeros((parameters.shape[0], self.dim))
         actions[:, indices] = on_support

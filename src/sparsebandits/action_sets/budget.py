@@ -17,6 +17,7 @@ from sparsebandits.validation import (
     FloatArray,
     IntArray,
     as_array,
+    as_flag,
     as_number,
     as_sparsity,
     read_only,
@@ -78,7 +79,7 @@ class Budget(ActionSet):
         self.upper = as_array("upper", upper, ndim=1)
         super().__init__(self.upper.size, names)
         self.total = as_number("total", total, positive=True)
-        self.spend_all = bool(spend_all)
+        self.spend_all = as_flag("spend_all", spend_all)
         negative = np.flatnonzero(self.upper < 0)
         if negative.size:
             i = negative[0]
@@ -107,9 +108,10 @@ class Budget(ActionSet):
             )
         return None
 
-    def _why_empty(self) -> str:
+    def _why_empty(self, sparsity: int) -> str:
         reach = np.sort(np.minimum(self.form.upper, self.total))[::-1]
-        parts = f"the upper bounds of all coordinates add up to {reach.sum():g}"
+        which = "all" if sparsity >= reach.size else f"the {sparsity} largest"
+        parts = f"the upper bounds of {which} coordinates add up to {reach[:sparsity].sum():g}"
         if self.min_dose is not None:
             parts += " and the least doses leave gaps"
         if not self.spend_all:

@@ -100,7 +100,7 @@ class FiniteSet(ActionSet):
         allowed = points[choice.allows(points != 0)]
         return np.asarray(allowed[(allowed @ theta).argmax()] != 0) if len(allowed) else None
 
-    def _why_empty(self) -> str:
+    def _why_empty(self, sparsity: int) -> str:
         return f"none of its {len(self.points)} points is one"
 
     def marginals(self, theta: FloatArray) -> Marginals:

@@ -187,7 +187,7 @@ class Polytope(ActionSet):
             return None
         return np.isin(np.arange(self.dim), found.support)
 
-    def _why_empty(self) -> str:
+    def _why_empty(self, sparsity: int) -> str:
         parts = "its constraints need more coordinates to be on"
         return f"{parts}, or the least doses leave gaps" if self.min_dose is not None else parts
 

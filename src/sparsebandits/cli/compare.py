@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
 from sparsebandits.cli.output import json_option, open_console, print_table, progress_bars
 from sparsebandits.cli.problem_file import check_keys, read_problem
@@ -17,7 +18,7 @@ from sparsebandits.environments import (
     environment_from_dict,
 )
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.oracles import as_limit
+from sparsebandits.oracles import Limit, as_limit, sparse_argmax
 from sparsebandits.policies import POLICIES, REFERENCES, Policy
 from sparsebandits.policies.reader import read_policy
 from sparsebandits.validation import as_integer
@@ -102,6 +103,7 @@ def compare(
         _run(field.policies, setting.environment(), steps, count, seed, workers),
         left_out=field.left_out,
     )
+    best = _best_support(comparison.environment, setting.sparsity)
     title = f"{setting.name}: {setting.about}" if file is None else setting.name
     if out is not None:
         from sparsebandits.plotting.draw import save
@@ -110,10 +112,13 @@ def compare(
         save(comparison_figure(comparison, title=title), out)
     if as_json:
         name = setting.name if file is None else None
-        click.echo(json.dumps({"scenario": name, **comparison.to_dict()}))
+        record = {"scenario": name, "best_support": best, **comparison.to_dict()}
+        click.echo(json.dumps(record))
         return
     console = open_console(_WIDTH)
     print_table(console, comparison.table(title), bold=comparison.reference)
+    if best is not None:
+        console.print(f"- S*: {', '.join(best) or 'nothing'}, the best support for theta*.")
     for label, reason in field.left_out.items():
         console.print(f"- Left out: {label}: {reason}")
     if out is not None:
@@ -195,6 +200,15 @@ def _run(
             return run(policies, environment, horizon, trials, seed, workers=workers, progress=show)
         except KeyboardInterrupt:
             raise KeyboardInterrupt("Nothing was written.") from None
+
+
+def _best_support(environment: LinearEnvironment, sparsity: Limit) -> list[str] | None:
+    """Return the best support by name, where there are names and one theta* on one set."""
+    names, theta = environment.names, environment.theta_star
+    moves = environment.contexts is not None or not environment.action_sets.is_fixed
+    if names is None or moves or not isinstance(theta, np.ndarray):
+        return None
+    return [names[i] for i in sparse_argmax(environment.action_set, theta, sparsity).support]
 
 
 def _list(as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """What commands print alike: JSON on request, a table of text cells, bars of progress."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -15,11 +16,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Machine-read
 
 
 def open_console(width: int) -> "Console":
-    """Return where results are printed: as wide as the terminal, or `width` where there is none."""
+    """Return where results are printed: as wide as the terminal, or `width` where there is none.
+
+    What is printed is text: what a name has in brackets, or between colons, is no markup.
+    """
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False)
-    return console if console.is_terminal else Console(highlight=False, markup=False, width=width)
+    plain = partial(Console, highlight=False, markup=False, emoji=False)
+    console = plain()
+    return console if console.is_terminal else plain(width=width)
 
 
 def print_table(console: "Console", table: "TextTable", bold: str | None = None) -> None:

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet, Box, LpBall
-from sparsebandits.cli.output import json_option
+from sparsebandits.cli.output import json_option, open_console
 from sparsebandits.cli.problem_file import PROBLEM_KEYS, check_keys, named_set, read_problem
 from sparsebandits.environments import AdversarialTheta, StandardTheta, ThetaSampler, UniformCube
 from sparsebandits.environments.paper_setting import DIM, SPARSITY
@@ -25,6 +25,8 @@ _PRIORS: dict[str, ThetaSampler] = {
     "standard": StandardTheta(),
     "adversarial": AdversarialTheta(),
 }
+
+_WIDTH = 80
 
 _EXAMPLE = """
 \b
@@ -122,11 +124,14 @@ def _read(file: Path) -> tuple[ActionSet, Any]:
 
 
 def _print(plan: Plan) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = open_console(_WIDTH)
     console.print(f"{plan.action_set}, at most H = {plan.sparsity} of d = {plan.dim} non-zero")
+    if plan.names is not None:
+        console.print(f"coordinates: {', '.join(plan.names)}")
+    if plan.rules is not None:
+        console.print(f"rules: {plan.rules}")
     console.print(
         f"sigma = {plan.sigma:g}, delta = {plan.delta:g}, T = {plan.horizon:,} steps, "
         f"theta* from the prior '{plan.prior}'\n"

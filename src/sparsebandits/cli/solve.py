@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from sparsebandits.action_sets import ACTION_SETS, ActionSet
-from sparsebandits.cli.output import json_option
+from sparsebandits.cli.output import json_option, open_console
 from sparsebandits.cli.problem_file import (
     PROBLEM_KEYS,
     check_keys,
@@ -19,6 +19,8 @@ from sparsebandits.cli.problem_file import (
 )
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.oracles import ORACLES, Solution, sparse_argmax
+
+_WIDTH = 80
 
 _EXAMPLE = f"""
 \b
@@ -81,10 +83,10 @@ def _record(answer: Solution, names: tuple[str, ...] | None) -> dict[str, Any]:
 
 
 def _print_table(action_set: ActionSet, theta: Any, answer: Solution) -> None:
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=repr(action_set), title_justify="left")
+    table = Table(title=Text(repr(action_set)), title_justify="left")
     headings = ["coordinate", "name", "theta", "action", "earns"]
     names = action_set.names
     shown = headings if names else [heading for heading in headings if heading != "name"]
@@ -99,9 +101,9 @@ def _print_table(action_set: ActionSet, theta: Any, answer: Solution) -> None:
             "earns": f"{theta[i] * answer.action[i] + 0.0:.6g}",
         }
         table.add_row(*(cells[heading] for heading in shown))
-    console = Console()
+    console = open_console(_WIDTH)
     console.print(table)
     sure = "proven optimal" if answer.is_exact else f"at most {answer.upper_bound:.6g} is possible"
-    console.print(f"value {answer.value:.6g}, {sure} (method {answer.method})", highlight=False)
+    console.print(f"value {answer.value:.6g}, {sure} (method {answer.method})")
     if not math.isnan(answer.gap):
-        console.print(f"gap {answer.gap:.6g}", highlight=False)
+        console.print(f"gap {answer.gap:.6g}")

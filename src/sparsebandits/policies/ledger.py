@@ -26,7 +26,8 @@ class Ledger:
     open : dict
         What is played by the decisions whose reward has not been told.
     told : dict
-        What was played, and its reward, for the last `REMEMBERED` decisions that were told.
+        What was played, and its reward, for the last `REMEMBERED` decisions that were told, in
+        the order of telling.
     """
 
     next_id: int = 1
@@ -49,7 +50,7 @@ class Ledger:
         """Remember a reward that was taken in."""
         self.told[number] = (self.open.pop(number), reward)
         if len(self.told) > REMEMBERED:
-            del self.told[min(self.told)]
+            del self.told[next(iter(self.told))]  # the one told first, whenever it was decided
 
     def age(self, number: int) -> int:
         """Return how many decisions were made after this one."""
@@ -75,12 +76,24 @@ class Ledger:
     def told_id(self, decision: Decision | int) -> int:
         """Return the id of a decision whose reward is remembered; refuse any other."""
         number = decision.id if isinstance(decision, Decision) else decision
-        if isinstance(number, bool) or number not in self.told:
-            raise InvalidValueError(
-                f"Only the last {REMEMBERED} rewards told can be corrected, and decision "
-                f"{describe(number)} is none of them."
-            )
-        return number
+        if isinstance(number, (int, np.integer)) and not isinstance(number, bool):
+            if number in self.told:
+                return int(number)
+            if number in self.open:
+                raise InvalidValueError(
+                    f"Decision {number} is open: no reward was told that could be corrected. "
+                    "Tell it."
+                )
+            if 0 < number < self.next_id:
+                raise InvalidValueError(
+                    f"Decision {number} is not among the last {REMEMBERED} told, whose rewards can "
+                    "be corrected, or was forgotten. Give the right rewards to a new learner by "
+                    "warm_start."
+                )
+        raise InvalidValueError(
+            f"Decision {describe(number)} is unknown to this learner; give the id that ask() "
+            "returned."
+        )
 
     # ------------------------------------------------------------------ saved
 
@@ -91,7 +104,7 @@ class Ledger:
             "open": [[number, *played.to_list()] for number, played in self.open.items()],
             "told_rewards": [
                 [number, *played.to_list(), reward]
-                for number, (played, reward) in sorted(self.told.items())
+                for number, (played, reward) in self.told.items()
             ],
         }
 

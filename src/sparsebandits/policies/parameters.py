@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsebandits.estimation import as_sigma
 from sparsebandits.validation import (
+    as_flag,
     FloatArray,
     as_array,
     as_delta,
@@ -49,4 +50,4 @@ def per_coordinate(name: str, value: Any) -> float | FloatArray:
 
 def flag(name: str, value: Any) -> bool:
     """Return a plain boolean."""
-    return bool(value)
+    return as_flag(name, value)

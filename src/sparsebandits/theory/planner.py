@@ -108,7 +108,9 @@ def plan(
     allowed = Plan(
         action_set=repr(action_set),
         dim=action_set.dim,
+        names=action_set.names,
         sparsity=width,
+        rules=str(literal.sparsity) if literal.sparse_oracle.is_ruled else None,
         sigma=level,
         delta=literal.delta,
         horizon=steps,

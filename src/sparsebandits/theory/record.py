@@ -46,7 +46,11 @@ class Plan:
     action_set : str
         X in words.
     dim, sparsity : int
-        d and H.
+        d and H; under rules, the most that can be on at once.
+    names : tuple of str or None
+        Those of the coordinates, where the set has them.
+    rules : str or None
+        Those for what may be on, in words, where there are any beside H.
     sigma, delta : float
     horizon : int
         T.
@@ -138,6 +142,8 @@ class Plan:
     linear_bound: float
     largest_regret: float
     exploring_regret: float
+    names: tuple[str, ...] | None = field(default=None, repr=False)
+    rules: str | None = None
     advice: tuple[str, ...] = field(default=(), repr=False)
 
     @property

@@ -247,3 +247,22 @@ def test_greedy_says_where_it_has_no_start_or_no_way_on() -> None:
     with pytest.raises(sb.CompositionError, match=r"dead end.*Use method='exact'"):
         sb.sparse_argmax(sb.LpBall(3), [3.0, 1.0, 1.0], rules, "greedy")
     assert sb.sparse_argmax(sb.LpBall(3), [3.0, 1.0, 1.0], rules).support == (1, 2)
+
+
+@pytest.mark.parametrize("method", ["greedy", "swap"])
+def test_where_greedy_has_no_guarantee_it_says_so_and_names_exact(method: str) -> None:
+    """No gamma is known with least doses, and under rules there is none; elsewhere it is silent."""
+    theta = [3.0, 2.9, 2.8]
+    doses = sb.Budget(10.0, [2.5, 2.0, 2.0], min_dose=2.0)
+    found = sb.sparse_argmax(doses, theta, 2, method)
+    assert not found.is_exact
+    assert found.warning is not None
+    assert found.warning.startswith(f"{method} has no guarantee on Budget(")
+    assert "Use method='exact'" in found.warning
+    assert sb.sparse_argmax(doses, theta, 2, "exact").warning is None
+    bent = sb.Ellipsoid([[2.0, 0.9, 0.5], [0.9, 1.0, 0.4], [0.5, 0.4, 1.5]])
+    assert sb.sparse_argmax(bent, theta, 2, method).warning is None
+    rules = sb.Supports(at_most=2, never_together=[(0, 1)])
+    ruled = sb.sparse_argmax(bent, theta, rules, method)
+    assert (ruled.warning is None) == ruled.is_exact
+    assert ruled.is_exact or "under rules" in str(ruled.warning)

@@ -79,6 +79,7 @@ def _record(answer: Solution, names: tuple[str, ...] | None) -> dict[str, Any]:
         "gap": _finite_or_none(answer.gap),
         "step_gaps": [_finite_or_none(gap) for gap in answer.step_gaps.tolist()],
         "method": answer.method,
+        "warning": answer.warning,
     }
 
 
@@ -105,5 +106,7 @@ def _print_table(action_set: ActionSet, theta: Any, answer: Solution) -> None:
     console.print(table)
     sure = "proven optimal" if answer.is_exact else f"at most {answer.upper_bound:.6g} is possible"
     console.print(f"value {answer.value:.6g}, {sure} (method {answer.method})")
+    if answer.warning is not None:
+        console.print(answer.warning)
     if not math.isnan(answer.gap):
         console.print(f"gap {answer.gap:.6g}")

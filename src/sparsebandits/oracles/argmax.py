@@ -1,5 +1,6 @@
 """Which H-sparse action earns most for this theta: one question, five ways to answer it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,13 @@ def sparse_argmax(
     batch = sparse_argmax_batch(
         action_set, parameter[None], sparsity, method, time_limit=time_limit, runner_up=runner_up
     )
-    return batch.row(0)
+    found = batch.row(0)
+    is_ruled = not action_set.choice_of(as_limit(sparsity, action_set)).is_plain
+    if found.is_exact or found.method == "exact" or (action_set.gamma_bound > 0 and not is_ruled):
+        return found
+    where = "under rules" if is_ruled else f"on {action_set!r}, of which no gamma > 0 is known"
+    warning = f"{found.method} has no guarantee {where}. Use method='exact'."
+    return replace(found, warning=warning)
 
 
 def sparse_argmax_batch(

@@ -33,6 +33,9 @@ class Solution:
         A valid upper bound on the largest value; equal to `value` when exact.
     method : str
         The method used: "top-h", "greedy", "swap" or "exact".
+    warning : str or None
+        Plain words where the method has no guarantee on the set, or under the rules, and what it
+        found is not proven to be the best.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Solution:
     is_exact: bool
     upper_bound: float
     method: str
+    warning: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,7 @@ class CyclePolicy(InterceptPolicy):
 
     With ``intercept=True`` a cycle explores one action more: 0 where that is allowed, else one that
     is affinely independent of the others. The estimate, its bounds and the gap test are then those
-    of theta whatever b is, and hold as they do without (`docs/practice.md`).
+    of theta whatever b is, and hold as they do without (`docs/baseline.md`).
     """
 
     @property

@@ -83,7 +83,7 @@ def test_every_kind_that_takes_such_sets_is_here() -> None:
 def test_who_goes_along_axes_says_so_when_it_is_built(
     X: sb.ActionSet, sparsity: int | sb.Supports
 ) -> None:
-    with pytest.raises(sb.CompositionError, match="explores along axes.*Use SparseThompson"):
+    with pytest.raises(sb.CompositionError, match=r"explores along axes.*Use SparseThompson"):
         sb.TimeVaryingAPSEEG(action_set=X, sparsity=sparsity, oracle="exact", schedule="sqrt")
 
 

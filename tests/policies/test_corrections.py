@@ -167,7 +167,7 @@ def test_beyond_the_last_fifty_it_is_too_late(name: str) -> None:
         learner.tell(decision, 0.5)
     learner = through_json(learner)
     for number in (1, 5):
-        with pytest.raises(sb.InvalidValueError, match="last 50 told.*by warm_start"):
+        with pytest.raises(sb.InvalidValueError, match=r"last 50 told.*by warm_start"):
             learner.correct(number, 0.1)
     learner.correct(6, 0.1)
     learner.correct(REMEMBERED + 5, 0.1)

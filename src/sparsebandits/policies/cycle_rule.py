@@ -314,7 +314,7 @@ def action_without_data(current: ActionSet, oracle: SparseOracle) -> FloatArray:
     action[axis] = ends[axis]
     if current.contains(action) and oracle.obeyed_by(action, current):
         return action
-    return oracle.actions(np.zeros((1, current.dim)), current)[0]
+    return np.asarray(oracle.actions(np.zeros((1, current.dim)), current)[0])
 
 
 def axis_ends(current: ActionSet) -> FloatArray:

@@ -9,10 +9,10 @@ import numpy as np
 
 from sparsebandits.estimation import as_sigma
 from sparsebandits.validation import (
-    as_flag,
     FloatArray,
     as_array,
     as_delta,
+    as_flag,
     as_integer,
     as_number,
     read_only,

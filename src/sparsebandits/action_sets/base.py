@@ -4,6 +4,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -38,9 +39,16 @@ from sparsebandits.validation import (
     as_support,
     as_theta,
     describe,
+    read_only,
 )
 
 Kept = TypeVar("Kept")
+
+
+@lru_cache(maxsize=64)
+def row_starts(rows: int, width: int) -> IntArray:
+    """Return where each row starts in a flat array of rows that are so wide, (rows, 1)."""
+    return read_only(np.arange(rows)[:, None] * width)
 
 
 class ActionSet(Described):
@@ -390,17 +398,17 @@ class ActionSet(Described):
     def _act_on(
         self, theta: FloatArray, indices: IntArray, all_on: bool
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        rows, dim = np.arange(theta.shape[0])[:, None], self.dim
-        places = indices + rows * dim
+        n, dim = theta.shape
+        places = indices + row_starts(n, dim)
         on_support = theta.take(places)
-        padded = indices.size > 0 and indices.min() < 0
+        padded = indices.size > 0 and indices.item(indices.argmin()) < 0
         if padded:
             on_support[indices < 0] = 0.0
             # It lands in one column more than there are coordinates, at the end of the row before,
             # and is cut off with it.
-            places += rows
+            places += row_starts(n, 1)
         chosen = (self._respond_all_on if all_on else self._respond)(on_support, indices)
-        actions = np.zeros((theta.shape[0], dim + padded))
+        actions = np.zeros((n, dim + padded))
         actions.reshape(-1)[places] = chosen
         return actions[:, :dim] if padded else actions, on_support, chosen
 

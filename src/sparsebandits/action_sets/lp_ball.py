@@ -74,7 +74,7 @@ class LpBall(ActionSet):
 
     def _respond(self, theta: FloatArray, indices: IntArray) -> FloatArray:
         size = np.abs(theta)
-        if np.isinf(self._q):
+        if self._q == np.inf:
             # Only the largest entry earns; argmax takes the first of equals.
             response = np.zeros_like(theta)
             rows, best = np.arange(theta.shape[0]), size.argmax(axis=-1)
@@ -87,8 +87,7 @@ class LpBall(ActionSet):
         if self._q == 2:
             unit = theta / largest
             norm = np.sqrt(np.einsum("...i,...i->...", unit, unit))[..., None]
-            norm[norm == 0] = 1.0
-            unit *= self.radius / norm
+            unit *= self.radius / np.maximum(norm, 1.0)  # at least 1, or 0 where theta is
             return np.asarray(unit)
         shares = (size / largest) ** self._q  # of numbers in [0, 1]: no power overflows
         total = shares.sum(axis=-1, keepdims=True)

@@ -128,9 +128,10 @@ class RidgeLanes:
             Their sums of squared differences from that mean.
         """
         where: Any = slice(None) if lanes is None else lanes
+        before = self.counts[where].copy()
+        first = before == 0
         if self.has_free:
-            first = self.counts[where] == 0
-            if first.any():
+            if np.count_nonzero(first):
                 self.anchor[where] = np.where(first, rewards, self.anchor[where])
             rewards = rewards - self.anchor[where]
         root, theta = self.root[where], self.theta_hat[where]
@@ -138,7 +139,6 @@ class RidgeLanes:
         growth = np.einsum("nd,nd->n", shadow, shadow)
         gain = np.matmul(root, shadow[:, :, None])[:, :, 0]  # (V + P)^-1 x before this reward
         error = rewards - np.einsum("nd,nd->n", actions, theta)
-        before = self.counts[where].copy()
         products = actions[:, :, None] * actions[:, None, :]  # symmetric to the bit
         totals = rewards
         if weights is None:
@@ -163,9 +163,9 @@ class RidgeLanes:
         self.counts[where] = after
         due = (after // REFACTOR != before // REFACTOR) | (growth > _CANCELLED)
         if self.has_free:
-            due |= before == 0
-        if due.any():
-            places = np.flatnonzero(due)
+            due |= first
+        places = due.nonzero()[0]
+        if places.size:
             self.refactor(places if lanes is None else lanes[places])
 
     def add_many(self, actions: FloatArray, rewards: FloatArray, lane: int = 0) -> None:
@@ -386,7 +386,7 @@ class RidgeLanes:
         squares, counts = self.squares[lanes], self.counts[lanes]
         freedom = counts - self.prior.shape[1] + np.einsum("nd,nd->n", kept, self.prior[lanes])
         lost = freedom < _ROUNDING
-        if lost.any():
+        if np.count_nonzero(lost):
             total = squares + (self.response[lanes] * self.theta_hat[lanes]).sum(axis=1)
             squares = np.where(lost, total, squares)
             freedom = np.where(lost, np.maximum(counts, 1), freedom)

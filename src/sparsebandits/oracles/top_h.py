@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
+from sparsebandits.action_sets.base import row_starts
 from sparsebandits.errors import CompositionError
 from sparsebandits.oracles.solution import BatchSolution, ascending
 from sparsebandits.validation import FloatArray, IntArray
@@ -50,7 +51,7 @@ def top_h_supports(
     if not action_set.is_unrestricted:
         usable = int(np.count_nonzero(action_set.available))
     # On the l1 ball (q = inf) only the largest score counts.
-    count = 1 if np.isinf(sorting.exponent) else min(sparsity, usable)
+    count = 1 if sorting.exponent == np.inf else min(sparsity, usable)
     supports, gaps = _largest(sorting.scores(theta), count)
     if sparsity > count:
         empty = np.full((theta.shape[0], sparsity - count), -1, dtype=np.intp)
@@ -94,19 +95,19 @@ def _contenders(scores: FloatArray, count: int) -> IntArray:
 def _among(scores: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
     """Find the `count` largest positive scores by a partition."""
     n, dim = scores.shape
-    first = (np.arange(n) * dim)[:, None]
     following: FloatArray | float = -np.inf
     if count < dim:
         order = scores.argpartition(dim - count - 1, axis=1)[:, dim - count - 1 :]
-        best = scores.take(order + first)
+        best = scores.take(order + row_starts(n, dim))
         following, picks, chosen = best[:, 0], order[:, 1:], best[:, 1:]
     else:
         picks = np.arange(dim) + np.zeros((n, 1), dtype=np.intp)
         chosen = scores
     last = chosen.min(axis=1)
     gaps = last - np.maximum(following, 0.0)
-    if gaps.min() > 0:  # no ties, and nothing chosen that earns nothing
-        return np.sort(picks, axis=1), gaps
+    if gaps[gaps.argmin()] > 0:  # no ties, and nothing chosen that earns nothing
+        picks.sort(axis=1)
+        return picks, gaps
     for row in np.flatnonzero((last == following) & (last > 0)):
         picks[row] = _lowest_of_equals(scores[row], last[row], count)
     few = np.flatnonzero(last <= 0)

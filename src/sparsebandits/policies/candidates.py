@@ -1,7 +1,7 @@
 """Actions proposed for one decision, and how promising each of them is."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -92,6 +92,8 @@ class Candidates:
     bonus : Boldness
     spreads : (lanes, k, size) array
         Draws from the belief, less its mean.
+    climbs : int
+        From how many of the first proposals one climbs.
 
     Attributes
     ----------
@@ -109,19 +111,20 @@ class Candidates:
         best: Callable[[FloatArray], FloatArray],
         bonus: Boldness,
         spreads: FloatArray,
+        climbs: int,
     ) -> None:
         self.belief, self.design, self.contexts = belief, design, contexts
-        self.spreads = spreads
+        self.spreads, self.climbs = spreads, climbs
         self.theta: FloatArray = belief.theta + _TIE * spreads[:, 0]
         self._best, self.bonus = best, bonus
         self.rows = np.arange(len(belief.theta))
-        empty = np.empty((len(belief.theta), 0))
-        self.thetas: FloatArray = np.empty((*empty.shape, design.dim))
-        self.actions: FloatArray = np.empty((*empty.shape, design.dim))
-        self._gains = self._slopes = empty
-        self.widths: FloatArray = empty
-        self.means: FloatArray = empty
-        self.index: FloatArray = empty
+        # Room for all proposals: for the estimate, each draw, an axis left out, each climb.
+        room = len(belief.theta), spreads.shape[1] + 2 + climbs
+        self._made = 0
+        self.thetas, self.actions = np.empty((2, *room, design.dim))
+        self.widths, self.means, self.index = np.empty((3, *room))
+        self._home: BoolArray = np.empty((0, 1, design.dim), dtype=np.bool_)
+        self._gains = self._slopes = self.index
 
     def _means(self, theta: FloatArray, actions: FloatArray, columns: FloatArray) -> FloatArray:
         """Return what actions, (lanes, k, dim), are expected to earn by theta, (lanes, size)."""
@@ -132,32 +135,28 @@ class Candidates:
 
     def propose(self, parameters: FloatArray) -> None:
         """Add the best actions for these parameters, (lanes, k, size)."""
+        is_first, start = not self._made, self._made
+        self._made += parameters.shape[1]
+        part = np.s_[:, start : self._made]
         thetas = self.design.thetas(parameters, self.contexts)
         actions = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
-        columns, is_first = self.design.columns(actions, self.contexts), not self.index.size
+        columns, used = self.design.columns(actions, self.contexts), actions != 0
         if is_first:
             self._gains, widths = self.belief.gains(columns)
+            self._home = used[:, :1]
         else:
             widths = self.belief.widths(columns)
-        means, at_home = self._means(self.theta, actions, columns), None
-        if self.bonus.knows_home:
-            home = (actions if is_first else self.actions)[:, :1]
-            at_home = ~((actions != 0) & (home == 0)).any(axis=2)
-        bonus = self.bonus(widths, at_home)
+        means = self._means(self.theta, actions, columns)
+        away = (used > self._home).any(axis=2) if self.bonus.knows_home else None
+        bonus = self.bonus(widths, away)
         roots = np.sqrt(widths)
-        index = bonus * roots
-        index += means
         if is_first:
-            self.thetas, self.actions, self.widths = thetas, actions, widths
-            self.means, self.index = means, index
             # Where x is 0 so is C x, and a small length would overflow.
-            self._slopes = bonus / np.where(roots > 0, roots, np.inf)
-            return
-        self.thetas = np.concatenate([self.thetas, thetas], axis=1)
-        self.actions = np.concatenate([self.actions, actions], axis=1)
-        self.widths = np.concatenate([self.widths, widths], axis=1)
-        self.means = np.concatenate([self.means, means], axis=1)
-        self.index = np.concatenate([self.index, index], axis=1)
+            self._slopes = np.divide(bonus, roots, out=np.zeros_like(roots), where=roots > 0)
+        bonus *= roots
+        np.add(bonus, means, out=self.index[part])
+        self.thetas[part], self.actions[part] = thetas, actions
+        self.widths[part], self.means[part] = widths, means
 
     def directed(self, axes: Axes) -> FloatArray:
         """Return parameters optimistic about the most promising coordinate left out, (lanes, size).
@@ -166,13 +165,15 @@ class Candidates:
         """
         above, below = axes.ends(self.design.thetas(self.theta, self.contexts))
         promise = np.maximum(above, below)
-        promise[self.actions[:, 0] != 0] = -np.inf
+        promise[self._home[:, 0]] = -np.inf
         axis = promise.argmax(axis=1)
         places = (self.rows, axis)
         side = np.where(above[places] >= below[places], 1.0, -1.0)
         step = side * axes.spread[places] / axes.variances[places]
         column = self.belief.column(self.design.base + self.design.width * axis)
-        return np.asarray(self.theta + step[:, None] * column)
+        column = step[:, None] * column
+        column += self.theta
+        return np.asarray(column)
 
     def uphill(self, count: int) -> FloatArray:
         """Return theta' = theta_hat + beta C x / ||x||_C for the `count` best first proposals.
@@ -184,7 +185,7 @@ class Candidates:
         best = self.rows[:, None], first.argpartition(-count, axis=1)[:, -count:]
         climb = self._slopes[best][:, :, None] * self._gains[best]
         climb += self.theta[:, None]
-        return climb
+        return np.asarray(climb)
 
     def best(self) -> tuple[FloatArray, FloatArray]:
         """Return the action with the best index in each lane, and its x' C x."""
@@ -199,17 +200,19 @@ class Candidates:
         (x_f' C (x - x_home))^2 / (1 + x_f' C x_f), what a reward of x_f tells of the difference,
         over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs; in lanes that are `ready`.
         """
-        actions, widths = self.best()
-        if not ready.any():
+        rows, first = self.rows, self.index.argmax(axis=1)
+        actions, widths = self.actions[rows, first], self.widths[rows, first]
+        if not np.count_nonzero(ready):
             return actions, widths
-        home = self.actions[:, 0]
-        outside = (actions != 0) & (home == 0)
-        leaving = np.flatnonzero(outside.any(axis=1) & ready)
-        if not leaving.size:
+        outside = (actions != 0) > self._home[:, 0]
+        lanes = (outside.any(axis=1) & ready).nonzero()[0]
+        if not lanes.size:
             return actions, widths
+        # The whole arrays are faster than all of their rows.
+        leaving: Any = slice(None) if lanes.size == rows.size else lanes
         contexts = None if self.contexts is None else self.contexts[leaving]
-        belief = self.belief.some(leaving) if leaving.size < len(home) else self.belief
-        winner = leaving, self.index[leaving].argmax(axis=1)
+        belief = self.belief if lanes.size == rows.size else self.belief.some(lanes)
+        winner, home = (lanes, first[leaving]), self.actions[:, 0]
         stress = np.where(outside[leaving][:, None], FACTORS[:, None], 1.0)
         thetas = self.thetas[winner][:, None] * stress
         tried = self._best(thetas.reshape(-1, self.design.dim)).reshape(thetas.shape)
@@ -221,12 +224,12 @@ class Candidates:
         told = np.matmul(gains, columns[:, :, None])[:, :, 0] ** 2 / (1 + spans)
         cost = np.maximum(self.means[leaving, :1] - means, 0.0)
         cost += (sigma[leaving] * np.sqrt(self.widths[leaving, 0]))[:, None]
-        best = self.rows[: leaving.size], (told / np.maximum(cost, _TINY)).argmax(axis=1)
+        best = rows[: lanes.size], (told / np.maximum(cost, _TINY)).argmax(axis=1)
         actions[leaving], widths[leaving] = tried[best], spans[best]
         return actions, widths
 
 
-def climbed(candidates: Candidates, axes: Axes, climbs: int) -> Candidates:
+def climbed(candidates: Candidates, axes: Axes) -> Candidates:
     """Fill in the candidates of a decision.
 
     The best actions for the estimate and for it moved by each draw; for the parameters most
@@ -238,5 +241,6 @@ def climbed(candidates: Candidates, axes: Axes, climbs: int) -> Candidates:
     np.add(theta, spreads, out=parameters[:, 1:])
     candidates.propose(parameters)
     directed = candidates.directed(axes)[:, None]
-    candidates.propose(np.concatenate([directed, candidates.uphill(climbs)], axis=1))
+    uphill = candidates.uphill(candidates.climbs)
+    candidates.propose(np.concatenate([directed, uphill], axis=1))
     return candidates

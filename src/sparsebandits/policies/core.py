@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +81,7 @@ class View(NamedTuple):
     current: ActionSet
     section: ActionSet
     reach: Reach
+    oracle: SparseOracle
 
 
 class Core:
@@ -146,7 +146,8 @@ class Core:
         """Return the current set on the slots."""
         if self._view is None or self._view.current is not current:
             section = current.section(self.ids)
-            self._view = View(current, section, reach_of(section))
+            oracle = SparseOracle(min(self.policy.sparsity, section.dim), self.policy.oracle)
+            self._view = View(current, section, reach_of(section), oracle)
         return self._view
 
     def _set_ids(self, ids: IntArray) -> None:
@@ -298,14 +299,20 @@ class Core:
         model.add(places, entries, self.mean, self.told, self.spread)
         return model
 
+    def go_on(self, current: ActionSet) -> Played | None:
+        """Return the held action once more, if it is held on this set."""
+        if not self.left or self.whole.context or current is not self.policy.action_set:
+            return None
+        self.aged += 1
+        self.left -= 1
+        self.awaited += 1
+        return self.held
+
     def choose(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the held action, decided anew where it is not held any more."""
+        if (held := self.go_on(current)) is not None:
+            return held
         may_hold = current is self.policy.action_set and context is None
-        if may_hold and self.left > 0:
-            self.aged += 1
-            self.left -= 1
-            self.awaited += 1
-            return self.held
         with self._undone_on_error(current):
             self.take_in()
             sigma = self.sigma
@@ -364,11 +371,12 @@ class Core:
             belief,
             self.design,
             seen,
-            partial(self.best, view.section),
+            lambda thetas: view.oracle.actions(thetas, view.section),
             bonus,
             self.recipe.scale * level * spreads,
+            self.recipe.climbs,
         )
-        climbed(candidates, axes, self.recipe.climbs)
+        climbed(candidates, axes)
         chosen, widths = candidates.best()
         action = chosen[0]
         slots = np.flatnonzero(action)
@@ -377,11 +385,6 @@ class Core:
         entries = read_only(action[slots]), EXPLOIT, context
         played = Played(read_only(self.ids[slots]), *entries)
         return played, float(widths[0])
-
-    def best(self, section: ActionSet, thetas: FloatArray) -> FloatArray:
-        """Return the oracle's actions on the slots."""
-        oracle = SparseOracle(min(self.policy.sparsity, section.dim), self.policy.oracle)
-        return oracle.actions(thetas, section)
 
     def _promising(self, promise: FloatArray) -> IntArray:
         """Return the columns where a decision is made: the baseline, the best 2 H slots."""
@@ -394,7 +397,8 @@ class Core:
     def learn(self, played: Played, reward: float, age: float = 0.0) -> None:
         """Take in the reward of an action that was played `age` choices ago."""
         # What is known counts as it did when it last faded: so does a reward, by its decision.
-        weight = float(self.recipe.weights(age - self.aged))
+        fades = self.recipe.half_life is not None
+        weight = float(self.recipe.weights(age - self.aged)) if fades else 1.0
         reward -= self._offset(played)
         held = self.held
         own = self.awaited > 0 and held.context is None and played.context is None
@@ -475,8 +479,8 @@ class Core:
         parameters = self.parameters_drawn(model, sigma, draws)
         if parameters is None:
             return None
-        section = self.view(self.policy.action_set).section
-        return np.asarray(self.best(section, self.design.thetas(parameters)) != 0)
+        view = self.view(self.policy.action_set)
+        return np.asarray(view.oracle.actions(self.design.thetas(parameters), view.section) != 0)
 
     def parameters_drawn(self, model: CoreRidge, sigma: float, draws: int) -> FloatArray | None:
         """Return the estimate of all columns, and draws; None with fewer rewards than columns."""

@@ -42,6 +42,10 @@ class CoreRule(Rule):
         plays = [core.choose(current, z) for core, z in zip(self.cores, seen, strict=True)]
         return np.array([played.action(self.dim) for played in plays])
 
+    def play_again(self, current: ActionSet) -> Played | None:
+        """Return what the only lane holds on this set."""
+        return self.cores[0].go_on(current)
+
     def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the choice of the only lane."""
         return self.cores[0].choose(current, context)

@@ -1,6 +1,7 @@
 """The columns of a regression: the coordinates of an action, a baseline, a context."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,17 +43,17 @@ class Design:
     context: int = 0
     centre: FloatArray | None = None
 
-    @property
+    @cached_property
     def width(self) -> int:
         """How many columns a coordinate has."""
         return 1 + self.context
 
-    @property
+    @cached_property
     def base(self) -> int:
         """How many columns the baseline has."""
         return self.width if self.intercept else 0
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many columns there are."""
         return self.base + self.dim * self.width

@@ -77,7 +77,8 @@ def as_pairs(policy: Policy, actions: Any, rewards: Any) -> tuple[FloatArray, Fl
 
 def refuse_too_large(name: str, *arrays: FloatArray) -> None:
     """Refuse numbers whose squares could not be summed up."""
-    largest = max(float(np.abs(array).max(initial=0.0)) for array in arrays)
+    sizes = [np.abs(array).ravel() for array in arrays if array.size]
+    largest = max((float(size[size.argmax()]) for size in sizes), default=0.0)
     if largest >= LARGEST_REWARD:
         raise InvalidValueError(
             f"{name} must be smaller than {LARGEST_REWARD:g} in size to be learned from, got "

@@ -152,6 +152,8 @@ class Learner:
         seen = as_context(self.policy, context)
         number = None if count is None else as_integer("count", count, minimum=1)
         with self._lock:
+            if number is None and (held := self._rule.play_again(current)) is not None:
+                return self._decision(held)
             generator = self._rng.bit_generator.state
             try:
                 if number is not None:

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -75,7 +76,7 @@ class Policy(Described):
                 object.__setattr__(self, entry.name, check(entry.name, given))
         self.check_set(self.action_set)
 
-    @property
+    @cached_property
     def sparse_oracle(self) -> SparseOracle:
         """The oracle with the policy's sparsity."""
         return SparseOracle(self.sparsity, self.oracle)

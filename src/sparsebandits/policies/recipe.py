@@ -1,6 +1,7 @@
 """The constants of SparseThompson, and what they say of widths."""
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from sparsebandits.policies.ridge_rule import relative_prior
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _TINY = 1e-300
+
+Lanewise: TypeAlias = FloatArray | float
+"""A number of each lane, or one of all."""
 
 YOUNG = 100.0
 """A learner that knows fewer rewards is young, however few coordinates there are."""
@@ -129,22 +133,22 @@ class Recipe:
     def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
         """Return how far the index lies above the mean in lanes that know so many rewards."""
         young = rewards < self.mature
-        growth = np.where(young, self.young_growth, self.growth)
-        home = growth
-        if self.home_growth is not None and not young.all():
-            home = np.where(young, growth, self.home_growth)
-        steps = rewards + 1.0
-        if self.patience:
-            fewer = steps * (1000.0 / steps) ** self.patience
-            steps = np.where(young, steps, fewer) if self.is_round else fewer
+        count, squares, home = int(np.count_nonzero(young)), sigma * sigma, None
         if self.horizon is not None:
             steps = np.maximum(self.horizon - rewards, 1.0)
-            growth = home = np.where(young, self._told_young_growth, self.told_growth)
-        squares = sigma * sigma
+            growth = _of_young(young, count, self._told_young_growth, self.told_growth)
+        else:
+            steps = rewards + 1.0
+            if self.patience and not (self.is_round and count == young.size):
+                fewer = steps * (1000.0 / steps) ** self.patience
+                steps = np.where(young, steps, fewer) if self.is_round else fewer
+            growth = _of_young(young, count, self.young_growth, self.growth)
+            if self.home_growth is not None and count < young.size:
+                home = _of_young(young, count, self.young_growth, self.home_growth)
         return Boldness(
             (self.share * steps)[:, None],
             (growth * squares)[:, None],
-            None if home is growth else (home * squares)[:, None],
+            None if home is None else (home * squares)[:, None],
         )
 
     @property
@@ -208,21 +212,31 @@ class Recipe:
         return np.maximum(held, 1).astype(np.intp)
 
 
+def _of_young(young: BoolArray, count: int, theirs: Lanewise, others: Lanewise) -> Lanewise:
+    """Return what is `theirs` where lanes are young, as `count` are, and what is the `others'`."""
+    if count in (0, young.size):
+        return theirs if count else others
+    return np.where(young, theirs, others)
+
+
 class Boldness:
     """sigma sqrt(growth log(e + share t ||x||^2)): what the index adds to the mean, over ||x||."""
 
     def __init__(self, steps: FloatArray, factor: FloatArray, home: FloatArray | None) -> None:
         self._steps, self._factor, self._home = steps, factor, home
 
-    def __call__(self, widths: FloatArray, at_home: BoolArray | None = None) -> FloatArray:
-        """Return it for ||x||^2 = `widths`, (lanes, k), of actions that are at home or not."""
+    def __call__(self, widths: FloatArray, away: BoolArray | None = None) -> FloatArray:
+        """Return it for ||x||^2 = `widths`, (lanes, k), of actions that are away from home or not.
+
+        Those that are not said to be at home are away.
+        """
         bonus = self._steps * widths
         bonus += np.e
         np.log(bonus, out=bonus)
-        if self._home is None or at_home is None:
+        if self._home is None or away is None:
             bonus *= self._factor
         else:
-            bonus *= np.where(at_home, self._home, self._factor)
+            bonus *= np.where(away, self._factor, self._home)
         return np.sqrt(bonus, out=bonus)
 
     @property

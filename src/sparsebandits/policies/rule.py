@@ -215,8 +215,12 @@ class Rule(ABC):
     # A learner is the only lane. Where there are very many coordinates, what follows is all that
     # it is asked, and a rule may answer it by the non-zeros alone.
 
+    def play_again(self, current: ActionSet) -> Played | None:
+        """Return the choice of the only lane if it is settled, without a draw; else None."""
+        return None
+
     def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
-        """Return the choice of the only lane."""
+        """Return the choice of the only lane; asked where `play_again` has none."""
         self.contexts = None if context is None else context[None]
         action = self.choose(current)[0]
         return Played.of(action, int(self.pulls[0]), context)

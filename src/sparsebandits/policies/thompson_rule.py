@@ -117,7 +117,7 @@ class ThompsonRule(JoiningRule):
         is_own = self._is_own(current)
         is_same, due = is_own and current is self._served, self.everyone
         if is_same:
-            due = np.flatnonzero(self.left == 0)
+            due = (self.left == 0).nonzero()[0]
         elif is_own:
             same = (self.offered == current.available).all(axis=1)
             due, is_same = np.flatnonzero((self.left == 0) | ~same), bool(same.all())
@@ -126,30 +126,39 @@ class ThompsonRule(JoiningRule):
             check_contexts(self.contexts, (self.lanes, self.design.context))
         if due.size:
             chosen, widths = self._decide_anew(due, current)
+            where = self._rows(due)
             if due.size == self.lanes:
                 held = chosen
             else:
                 held = held.copy()
                 held[due] = chosen
-            awaited[due] = 1
+            awaited[where] = 1
             # A set that is not the policy's is not saved with it, and a context is seen but once.
             may_hold = is_own and not self.design.context
-            steps = self.recipe.steps(self.posterior.counts[due], widths)
-            left[due] = steps - 1 if may_hold else 0
+            steps = self.recipe.steps(self.posterior.counts[where], widths)
+            left[where] = steps - 1 if may_hold else 0
         if not is_same:
             self.offered = np.tile(current.available, (self.lanes, 1))
         self.held, self.left, self.awaited, self._served = held, left, awaited, current
         self.aged += 1
         return held
 
+    def _rows(self, lanes: IntArray) -> Any:
+        """Return what takes these lanes of an array; the whole is faster than all of its rows."""
+        return slice(None) if lanes.size == self.lanes else lanes
+
+    def play_again(self, current: ActionSet) -> Played | None:
+        """Return what the only lane holds on this set."""
+        if self._played is None or not self._goes_on(current):
+            return None
+        # What `choose` does where nothing is due, without arrays of one number.
+        self.left[0] -= 1
+        self.awaited[0] += 1
+        self.aged[0] += 1
+        return self._played
+
     def play(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the choice of the only lane; the very same while it is held."""
-        if self._played is not None and self._goes_on(current):
-            # What `choose` does where nothing is due, without arrays of one number.
-            self.left[0] -= 1
-            self.awaited[0] += 1
-            self.aged[0] += 1
-            return self._played
         before, self.contexts = self.held, None if context is None else context[None]
         actions = self.choose(current)
         if actions is before and self._played is not None:
@@ -313,11 +322,13 @@ class ThompsonRule(JoiningRule):
         """Let the regression know what was set aside in these lanes, and fade where it is time."""
         self._add_told(lanes)
         if self.recipe.evidence or self.recipe.prior_scale is not None:
-            known = self.posterior.counts[lanes]
-            self._learn_prior(lanes[(known > 0) & (known >= self.renewal[lanes])])
-        aged = lanes[self.recipe.is_aged(self.aged[lanes])]
-        if aged.size:
-            self._fade(aged)
+            where = self._rows(lanes)
+            known = self.posterior.counts[where]
+            self._learn_prior(lanes[(known > 0) & (known >= self.renewal[where])])
+        if self.recipe.half_life is not None:
+            aged = lanes[self.recipe.is_aged(self.aged[lanes])]
+            if aged.size:
+                self._fade(aged)
 
     def _fade(self, lanes: IntArray) -> None:
         """Let what is known in these lanes count as little as it does now."""
@@ -327,13 +338,11 @@ class ThompsonRule(JoiningRule):
         self.aged[lanes] = 0
 
     def _add_told(self, lanes: IntArray) -> None:
-        told = self.told[lanes]
-        waiting = told > 0
-        if not waiting.all():
-            lanes, told = lanes[waiting], told[waiting]
+        lanes = lanes[self.told[self._rows(lanes)] > 0]
         if lanes.size:
+            where = self._rows(lanes)
             self._add_aside(self.posterior, lanes, None if lanes.size == self.lanes else lanes)
-            self.told[lanes] = self.mean[lanes] = self.spread[lanes] = 0.0
+            self.told[where] = self.mean[where] = self.spread[where] = 0.0
 
     def _learn_prior(self, lanes: IntArray) -> None:
         """Learn the scale of the prior anew: at every reward first, and later when t is 5% more."""
@@ -349,8 +358,9 @@ class ThompsonRule(JoiningRule):
         self.renewal[lanes] = np.maximum(known + 1, np.ceil(1.05 * known))
 
     def _add_aside(self, posterior: RidgeLanes, lanes: IntArray, where: IntArray | None) -> None:
-        columns = self.design.columns(self.held[lanes])
-        posterior.add(columns, self.mean[lanes], where, self.told[lanes], self.spread[lanes])
+        rows: Any = slice(None) if where is None else where
+        columns = self.design.columns(self.held[rows])
+        posterior.add(columns, self.mean[rows], where, self.told[rows], self.spread[rows])
 
     @property
     def known(self) -> RidgeLanes:
@@ -422,14 +432,14 @@ class ThompsonRule(JoiningRule):
         self, lanes: IntArray, current: ActionSet, sigma: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Return an action of each lane, and its variance for unit noise."""
-        model = self.posterior
-        belief = model.belief(slice(None) if lanes.size == self.lanes else lanes)
+        model, where = self.posterior, self._rows(lanes)
+        belief = model.belief(where)
         if sigma is None:
-            sigma = self._level(model, lanes, belief.variances)
+            sigma = self._level(model, where, belief.variances)
         candidates = self.candidates(lanes, current, belief, sigma)
         if not self.recipe.is_round:
             return candidates.best()
-        return candidates.efficient(sigma, self.posterior.counts[lanes] >= self.recipe.mature)
+        return candidates.efficient(sigma, model.counts[where] >= self.recipe.mature)
 
     def candidates(
         self, lanes: IntArray, current: ActionSet, belief: RootBelief, sigma: FloatArray
@@ -438,7 +448,7 @@ class ThompsonRule(JoiningRule):
         normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
         spreads = belief.spreads(normals)
         spreads *= (self.recipe.scale * sigma)[:, None, None]
-        bonus = self.recipe.boldness(sigma, self.posterior.counts[lanes])
+        bonus = self.recipe.boldness(sigma, self.posterior.counts[self._rows(lanes)])
         candidates = Candidates(
             belief,
             self.design,
@@ -446,9 +456,10 @@ class ThompsonRule(JoiningRule):
             partial(self.policy.best_actions, current=current),
             bonus,
             spreads,
+            self.recipe.climbs,
         )
         axes = Axes.of(belief, self.design, self._reach(current), bonus)
-        return climbed(candidates, axes, self.recipe.climbs)
+        return climbed(candidates, axes)
 
 
 def _is_part(current: ActionSet, whole: ActionSet) -> bool:

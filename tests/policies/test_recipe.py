@@ -27,3 +27,19 @@ def test_told_t_the_index_counts_the_steps_left_and_the_young_are_bolder_where_t
     bonus = recipe.boldness(np.array([sigma]), np.array([float(rewards)]))(np.array([[width]]))
     expected = sigma * np.sqrt(growth * np.log(np.e + 0.5 * left * width))
     assert bonus[0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("horizon", [None, 20_000])
+@pytest.mark.parametrize("action_set", [sb.LpBall(20), sb.Box(np.zeros(20), np.ones(20))])
+def test_young_and_old_lanes_side_by_side_are_as_bold_as_each_alone(
+    action_set: sb.ActionSet, horizon: int | None
+) -> None:
+    recipe = Recipe.on(action_set, 5).told(horizon)
+    sigma, rewards = np.array([0.5, 0.6, 0.7]), np.array([20.0, 5000.0, 90.0])
+    widths = np.array([[0.3, 0.1], [0.02, 0.4], [1.0, 2.0]])
+    away = np.array([[True, False], [True, False], [False, True]])
+    together = recipe.boldness(sigma, rewards)(widths, away)
+    for lane in range(3):
+        row = slice(lane, lane + 1)
+        alone = recipe.boldness(sigma[row], rewards[row])(widths[row], away[row])
+        np.testing.assert_array_equal(together[row], alone)

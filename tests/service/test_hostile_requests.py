@@ -1,5 +1,6 @@
 """Nothing in a request executes, reads a file, allocates without bound, or brings a 500."""
 
+import asyncio
 import contextlib
 import itertools
 import json
@@ -10,8 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 import sparsebandits as sb
+from sparsebandits.service import protocol
 from sparsebandits.service.answers import RefusedError
 from sparsebandits.service.limits import check_description
 from tests.service.playing import POLICY, ask, create, kind_of
@@ -223,6 +227,51 @@ def test_a_head_without_end_is_not_kept(client: httpx.Client, server: Server, wh
     }[where]
     assert flood(server, itertools.chain([begin], itertools.repeat(part, 100))) < 50_000_000
     assert client.get("/healthz").status_code == 200
+
+
+def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a first request; a body has a wait of its own, and so has an open connection."""
+    monkeypatch.setattr(protocol, "_HEAD_WAIT", 0.2)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def is_hung_up_on(port: int, *parts: bytes) -> bool:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for part in parts:
+            writer.write(part)
+            await asyncio.sleep(0.05)
+        try:
+            async with asyncio.timeout(1.0):
+                await reader.read()
+        except TimeoutError:
+            return False
+        finally:
+            writer.close()
+        return True
+
+    async def run() -> None:
+        config = uvicorn.Config(app, lifespan="off")
+        state = ServerState()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: protocol.Protocol(config, state, {}), "127.0.0.1", 0
+        )
+        port = server.sockets[0].getsockname()[1]
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+        assert await is_hung_up_on(port)
+        assert await is_hung_up_on(port, head)
+        assert await is_hung_up_on(port, head + b"\r\n{}" + head)
+        assert not await is_hung_up_on(port, head, b"\r\n{}")
+        assert not await is_hung_up_on(port, head + b"\r\n", b"{}", head + b"\r\n{}")
+        server.close()
+        for left in [*state.connections]:
+            left.transport.abort()
+        await asyncio.sleep(0.05)
+
+    asyncio.run(run())
 
 
 def test_a_client_that_would_speak_another_protocol_is_answered(

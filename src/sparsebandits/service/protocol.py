@@ -1,5 +1,6 @@
 """HTTP on a connection: uvicorn's, by a parser in C, with an end to what it keeps in memory."""
 
+import asyncio
 from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -10,12 +11,15 @@ from sparsebandits.service.answers import RefusedError
 _LARGEST_HEAD = 2**16
 """Bytes in a row that are not of a body: a request line, headers, trailers."""
 
+_HEAD_WAIT = 30.0
+"""Seconds for a head to come, and for the first of a new connection."""
+
 _MOST_AHEAD = 256
 """Requests that a client may send before the first of them is answered."""
 
 
 class Protocol(HttpToolsProtocol):
-    """Hangs up on who sends a head without end, or requests faster than they are answered.
+    """Hangs up on who sends a head without end, or none, or requests faster than answers.
 
     The parser takes a fraction of the time of one in Python, which was most of what a request cost;
     but it would keep whatever comes. One read, of up to 256 kB, may go beyond either limit.
@@ -25,7 +29,28 @@ class Protocol(HttpToolsProtocol):
         super().__init__(*given, **named)
         self.parser = _Parser(self)
         self._outside = 0
-        """Bytes that have come since the last of a body."""
+        """Bytes that have come since the last head or part of a body."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for a first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._wait_no_longer()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        """Wait for a head, or for what else is no body, for so long in all."""
+        if self._timer is None:
+            self._timer = self.loop.call_later(_HEAD_WAIT, self.transport.close)
+
+    def _wait_no_longer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def data_received(self, data: bytes) -> None:
         """Take in what has come."""
@@ -35,10 +60,20 @@ class Protocol(HttpToolsProtocol):
             return
         if self._outside > _LARGEST_HEAD or len(self.pipeline) > _MOST_AHEAD:
             self.send_400_response("The head of the request is too long, or too many wait.")
+        elif self._outside:
+            self._wait()
+        else:
+            self._wait_no_longer()
+
+    def on_message_begin(self) -> None:
+        """Note that a head has begun, perhaps behind what came before it."""
+        self._outside += 1
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Begin with a request, unless its head comes again."""
         if not self.parser.should_upgrade():
+            self._outside = 0
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:

@@ -253,6 +253,28 @@ def test_a_backup_of_a_running_server_is_restored() -> None:
     assert "1 problems" in damaged.stdout
 
 
+def test_a_backup_that_was_killed_is_none(folder: Path) -> None:
+    """Nor is anything of it in the way of the next one."""
+    with serving("--quiet") as (_, lines):
+        url, token = lines[0].split()[1], lines[1].split()[-1]
+        with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}) as client:
+            create(client)
+            ask(client)
+    killed = (
+        "import os\nfrom sparsebandits.store import copying\ncopy = copying._copy\n"
+        "async def dies(source, target, table, *rest):\n"
+        "    count = await copy(source, target, table, *rest)\n"
+        "    return count if table != 'events' else os.kill(os.getpid(), 9)\n"
+        f"copying._copy = dies\n{CODE}"
+    )
+    command = [sys.executable, "-c", killed, "db", "backup", "copy.db"]
+    assert subprocess.run(command, env=ENVIRONMENT, check=False).returncode == -signal.SIGKILL
+    assert [path.name for path in folder.glob("copy.db.part*")] != []
+    assert not (folder / "copy.db").exists()
+    assert run("db", "backup", "copy.db").stdout == "copy.db: 1 learners, 1 events\n"
+    assert [path.name for path in folder.glob("copy.db*")] == ["copy.db"]
+
+
 def test_a_password_is_not_shown() -> None:
     assert without_password("postgresql://a:b@h/d") == "postgresql://a:***@h/d"
     assert without_password("sqlite:///x.db") == "sqlite:///x.db"

@@ -1,6 +1,8 @@
 """Nothing in a request executes, reads a file, allocates without bound, or brings a 500."""
 
+import asyncio
 import contextlib
+import itertools
 import json
 import socket
 from collections.abc import Iterator
@@ -9,8 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 import sparsebandits as sb
+from sparsebandits.service import protocol
 from sparsebandits.service.answers import RefusedError
 from sparsebandits.service.limits import check_description
 from tests.service.playing import POLICY, ask, create, kind_of
@@ -111,7 +116,11 @@ def test_a_client_that_stops_in_the_middle_harms_nobody(
             )
     with socket.create_connection(("127.0.0.1", server.port)) as raw:
         raw.sendall(b"GARBAGE\r\n\r\n")
-        assert b"400" in raw.recv(1000)
+        with raw.makefile("rb") as answer:
+            head, _, body = answer.read().partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400")
+        assert b"application/problem+json" in head
+        assert json.loads(body)["type"] == "urn:sparsebandits:malformed"
     assert ask(client)[0]["id"] == 1
     assert "Traceback" not in server.log.read_text()
 
@@ -185,3 +194,92 @@ def test_too_many_at_once_is_refused(client: httpx.Client) -> None:
     asks = {"asks": [{"learner": "a", "count": 600}] * 2}
     assert client.post("/v1/ask", json=asks).status_code == 422
     assert client.post("/v1/ask", json={"asks": []}).status_code == 422
+
+
+def flood(server: Server, parts: Iterator[bytes]) -> int:
+    """Send until the server hangs up, or nothing is left; return how much was sent."""
+    sent = 0
+    with (
+        socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw,
+        contextlib.suppress(OSError),
+    ):
+        for part in parts:
+            raw.sendall(part)
+            sent += len(part)
+    return sent
+
+
+@pytest.mark.parametrize("where", ["line", "header", "headers", "trailers", "ahead"])
+def test_a_head_without_end_is_not_kept(client: httpx.Client, server: Server, where: str) -> None:
+    """Nor are requests that are sent without waiting for an answer: a gigabyte of them is not."""
+    line = b"POST /v1/learners/a/ask HTTP/1.1\r\nHost: x\r\n"
+    begin, part = {
+        "line": (b"GET /", b"a" * 2**20),
+        "header": (line + b"X: ", b"a" * 2**20),
+        "headers": (line, b"X: aaaaaaaaaaaaaaa\r\n" * 50_000),
+        "trailers": (
+            line
+            + f"Authorization: {client.headers['authorization']}\r\n".encode()
+            + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n",
+            b"X: aaaaaaaaaaaaaaa\r\n" * 50_000,
+        ),
+        "ahead": (b"", b"GET /v1/learners HTTP/1.1\r\nHost: x\r\n\r\n" * 25_000),
+    }[where]
+    assert flood(server, itertools.chain([begin], itertools.repeat(part, 100))) < 50_000_000
+    assert client.get("/healthz").status_code == 200
+
+
+def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a first request; a body has a wait of its own, and so has an open connection."""
+    monkeypatch.setattr(protocol, "_HEAD_WAIT", 0.2)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def is_hung_up_on(port: int, *parts: bytes) -> bool:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for part in parts:
+            writer.write(part)
+            await asyncio.sleep(0.05)
+        try:
+            async with asyncio.timeout(1.0):
+                await reader.read()
+        except TimeoutError:
+            return False
+        finally:
+            writer.close()
+        return True
+
+    async def run() -> None:
+        config = uvicorn.Config(app, lifespan="off")
+        state = ServerState()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: protocol.Protocol(config, state, {}), "127.0.0.1", 0
+        )
+        port = server.sockets[0].getsockname()[1]
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+        assert await is_hung_up_on(port)
+        assert await is_hung_up_on(port, head)
+        assert await is_hung_up_on(port, head + b"\r\n{}" + head)
+        assert not await is_hung_up_on(port, head, b"\r\n{}")
+        assert not await is_hung_up_on(port, head + b"\r\n", b"{}", head + b"\r\n{}")
+        server.close()
+        for left in [*state.connections]:
+            left.transport.abort()
+        await asyncio.sleep(0.05)
+
+    asyncio.run(run())
+
+
+def test_a_client_that_would_speak_another_protocol_is_answered(
+    client: httpx.Client, server: Server
+) -> None:
+    """As clients that know HTTP/2 ask for at first; the body is the request's all the same."""
+    upgrade = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAM"}
+    for count in (2, 3):
+        answer = client.post("/v1/learners/a/ask", json={"count": count}, headers=upgrade)
+        assert len(answer.json()["decisions"]) == count
+    assert len(ask(client)) == 1

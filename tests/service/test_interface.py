@@ -376,3 +376,12 @@ def test_metrics_and_log_lines_tell_no_secrets(farm: Farm, usual_url: str) -> No
     token = client.headers["authorization"].split("_", 2)[2]
     assert "0.123456" not in log
     assert token not in log
+
+
+def test_a_refused_method_is_told_which_there_are(client: httpx.Client) -> None:
+    """And nobody is sent elsewhere with a token."""
+    answer = client.patch("/v1/learners/a")
+    assert (answer.status_code, kind_of(answer)) == (405, "wrong-method")
+    assert answer.headers["allow"] == "DELETE, GET, PUT"
+    assert set(client.post("/healthz").headers["allow"].split(", ")) == {"GET", "HEAD"}
+    assert kind_of(client.get("/v1/learners/")) == "unknown-path"

@@ -25,7 +25,7 @@ from sparsebandits.service.groups import Groups, Job, single
 from sparsebandits.service.learners import Choice
 from sparsebandits.service.log import Lived
 from sparsebandits.service.metrics import Metrics
-from sparsebandits.service.operations import Ask, Create, Forget, Peek, Tell
+from sparsebandits.service.operations import Ask, Create, Expire, Forget, Peek, Tell
 from sparsebandits.service.residents import Residents, Saved
 from sparsebandits.store import Event, Snapshot, Store, open_store
 from tests.service.playing import POLICY, ask, create, exported, kind_of, tell
@@ -245,6 +245,30 @@ def test_a_clock_that_is_set_back_does_not_reorder_the_log(
 
     assert use(usual_url, times) == [2000.0, 2000.0, 3000.0, 3000.0]
     assert use(usual_url, check_store) == (1, [])
+
+
+def test_a_clock_that_was_ahead_does_not_keep_decisions_waiting(
+    usual_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was asked in a year that has not come yet is waited for from now on, as is the rest."""
+    clock = [1000.0]
+    monkeypatch.setattr(time, "time", lambda: clock[0])
+
+    async def run(groups: Groups) -> None:
+        new = Create("a", POLICY, msgspec.json.encode(POLICY.to_dict()), 0, 50.0, None)
+        await groups.run([Job([new], single)])
+        for moment in (1000.0, 1e9, 1010.0):
+            clock[0] = moment
+            await groups.run([Job([Ask("a", None, None, 1)], single)])
+        for moment, expired in ((1040.0, 0), (1051.0, 1), (1061.0, 2), (1071.0, 0)):
+            clock[0] = moment
+            [(_, answer)] = await groups.run([Job([Expire("a")], single)])
+            assert json.loads(answer.body) == expired
+
+    for snapshot_every in (4, 1):
+        change(usual_url, "DELETE FROM learners", "DELETE FROM events", "DELETE FROM snapshots")
+        in_process(usual_url, run, snapshot_every=snapshot_every)
+        assert use(usual_url, check_store) == (1, [])
 
 
 def test_what_was_not_committed_is_not_exported() -> None:

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ import httpx
 import sparsebandits as sb
 from tests.service.playing import ask, create, kind_of
 from tests.service.servers import Farm
+from tests.stores import new_token
 
 
 def post(client: httpx.Client, path: str, body: object, key: str) -> httpx.Response:
@@ -80,6 +82,30 @@ def test_twins_that_arrive_together_are_one(farm: Farm, usual_url: str) -> None:
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.content for answer in answers}) == 1
         assert ask(client)[0]["id"] == 2
+
+
+def test_twins_that_arrive_at_different_servers_are_one(farm: Farm, store_url: str) -> None:
+    """Also where no learner's row is in between: an import, and the oracle alone."""
+    token = new_token(store_url)
+    servers = [farm.serve(store_url) for _ in range(2)]
+    learner = sb.SparseThompson(action_set=sb.LpBall(dim=3), sparsity=1).start(0)
+    requests: list[tuple[str, object]] = [
+        ("/v1/learners/a/ask", {"count": 2}),
+        ("/v1/ask", {"asks": [{"learner": "a"}, {"learner": "b"}]}),
+        ("/v1/import", {"key": "moved", "learner": learner.to_dict()}),
+    ]
+    with contextlib.ExitStack() as opened:
+        clients = [opened.enter_context(server.client(token)) for server in servers]
+        for key in ("a", "b"):
+            create(clients[0], key)
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for path, body in requests:
+                send = partial(post, path=path, body=body, key="twin")
+                answers = list(pool.map(send, clients * 8))
+                assert {answer.status_code for answer in answers} <= {200, 201}
+                assert len({answer.content for answer in answers}) == 1, path
+        assert ask(clients[0])[0]["id"] == 4
+        assert ask(clients[1], "b")[0]["id"] == 2
 
 
 def test_a_policy_described_before_a_keyword_was_there_is_the_same(

@@ -97,3 +97,14 @@ def test_servers_that_start_together_make_the_tables_once(postgres: Postgres) ->
 
     asyncio.run(run())
     assert use(url, lambda store: store.version()) == 1
+
+
+def test_a_database_that_answers_before_it_has_written_is_told_to_wait(postgres: Postgres) -> None:
+    """Set for all by who runs it, it would lose what was answered; more than that stays."""
+
+    async def shown(store: Store) -> str:
+        return str((await store.connection.fetch("SHOW synchronous_commit"))[0][0])
+
+    url = postgres.new_store()
+    found = [use(f"{url}&synchronous_commit={word}", shown) for word in ("off", "remote_apply")]
+    assert found == ["on", "remote_apply"]

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from sparsebandits.service.settings import Settings
+from sparsebandits.store import Store, open_store
 from sparsebandits.store.sqlite import SqliteConnection
 
 
@@ -62,3 +64,19 @@ def test_a_commit_whose_caller_gave_up_is_over_before_the_file_is_closed(tmp_pat
     assert len(set(threads)) == 1
     with sqlite3.connect(path) as again:
         assert again.execute("SELECT name FROM sqlite_master").fetchall() == [("kept",)]
+
+
+def test_a_server_flushes_every_commit_to_the_disk(tmp_path: Path) -> None:
+    """No test here can cut the power: this is what SQLite promises to survive it by."""
+
+    async def shown(store: Store, name: str) -> object:
+        return (await store.connection.fetch(f"PRAGMA {name}"))[0][0]
+
+    async def run() -> None:
+        settings = Settings(store=f"sqlite:///{tmp_path / 'learners.db'}")
+        store = open_store(settings.store, synchronous=settings.synchronous)
+        await store.prepare()
+        assert [await shown(store, "journal_mode"), await shown(store, "synchronous")] == ["wal", 2]
+        await store.close()
+
+    asyncio.run(run())

@@ -52,7 +52,16 @@ def backup(store_url: str, file: Path) -> None:
     """Copy the store as it is at this moment into a new SQLite file, while servers go on."""
     if file.exists():
         raise InvalidValueError(f"{file} exists; name a new file.")
-    counts = _copy(store_url, f"sqlite:///{file}")
+    partial = file.with_name(f"{file.name}.part")  # what was killed must not look like a backup
+    _remove(partial)
+    try:
+        counts = _copy(store_url, f"sqlite:///{partial}")
+        if _beside(partial, "-wal").exists():
+            raise InvalidValueError(f"{partial} could not be completed: is there room on the disk?")
+        partial.rename(file)
+    except BaseException:
+        _remove(partial)
+        raise
     click.echo(f"{file}: {counts['learners']} learners, {counts['events']} events")
 
 
@@ -63,6 +72,16 @@ def restore(store_url: str, file: Path) -> None:
     """Fill an empty store from a backup; of either kind, so this also moves a store."""
     counts = _copy(f"sqlite:///{file}", store_url)
     click.echo(f"{counts['learners']} learners, {counts['events']} events")
+
+
+def _beside(file: Path, end: str) -> Path:
+    return file.with_name(file.name + end)
+
+
+def _remove(file: Path) -> None:
+    """Remove a SQLite file and what stands beside it while it is written."""
+    for end in ("", "-wal", "-shm"):
+        _beside(file, end).unlink(missing_ok=True)
 
 
 def _copy(source_url: str, target_url: str) -> dict[str, int]:

@@ -18,6 +18,7 @@ Returned = TypeVar("Returned")
 _PARTS = (
     "asyncpg",
     "fastapi",
+    "httptools",
     "httpx",
     "jinja2",
     "msgspec",

@@ -33,6 +33,9 @@ _THINKERS = 2
 """Requests that compute beside the groups at the same time."""
 
 
+_PATHS = Shortcut((call.method, call.path, call) for call in CALLS)
+_METHODS = {call.method for call in CALLS}
+
 Pages = Callable[[FastAPI, Settings], contextlib.AbstractAsyncContextManager[None]]
 """Adds pages for people to the application; what it returns is entered while the service runs."""
 
@@ -58,7 +61,12 @@ def build_app(
             await engine.stop()
 
     app = _Described(
-        title="sparsebandits", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None
+        title="sparsebandits",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # a client would send its token wherever it is told to
     )
     endpoints = [(call.method, call.path, _endpoint(app, call)) for call in CALLS]
     for method, path, endpoint in endpoints:
@@ -197,6 +205,10 @@ async def _no_such_call(request: Request, error: Exception) -> Response:
     refusal = RefusedError(kind, "See /openapi.json for the calls that there are.")
     response = _response(refusal.answer)
     response.headers.update(getattr(error, "headers", None) or {})
+    path = request.scope["path"]
+    allowed = [method for method in sorted(_METHODS) if _PATHS.find(method, path) is not None]
+    if allowed:  # Starlette knows only of the first of them
+        response.headers["allow"] = ", ".join(allowed)
     return response
 
 

@@ -57,6 +57,7 @@ async def _check(store: Store, row: LearnerRow) -> list[str]:
         then = log.replay(policy, row.seed, events[: snapshot.sequence])
         saved = msgspec.msgpack.decode(snapshot.body, type=Saved)
         kept = learners.from_bytes(policy, saved.state)
-        if saved.open != then.open or kept.to_dict() != then.learner.to_dict():
+        # A clock that was set back lets them wait anew, which the log does not say.
+        if [*saved.open] != [*then.open] or kept.to_dict() != then.learner.to_dict():
             found.append("its snapshot is not what its log says.")
     return found

@@ -26,9 +26,7 @@ def record(
     lived.sequence = row.head
     if isinstance(content, Asked):
         assert decision is not None
-        lived.open.update(
-            dict.fromkeys(range(decision, decision + len(content.choices)), row.last_at)
-        )
+        lived.open.update(dict.fromkeys(range(decision, decision + len(content.choices)), unit.now))
         row.decisions += len(content.choices)
         unit.counts["decisions"] += len(content.choices)
     elif isinstance(content, Rewarded) and kind not in (log.CORRECT, log.REBUILD):

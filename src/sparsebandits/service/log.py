@@ -109,7 +109,7 @@ class Lived:
     Attributes
     ----------
     open : dict
-        When each open decision was asked for, by id, the oldest first.
+        Since when each open decision is waited for, by id, the oldest first.
     mismatches : int
         Actions that came out otherwise than they were logged; the log wins.
     """
@@ -119,6 +119,13 @@ class Lived:
     sequence: int = 0
     open: dict[int, float] = field(default_factory=dict)
     mismatches: int = 0
+
+    def set_back(self, now: float) -> None:
+        """Wait from now on for what was asked when the clock was ahead of now."""
+        for number, asked_at in reversed(self.open.items()):
+            if asked_at <= now:
+                break  # as were all before it
+            self.open[number] = now
 
     def apply(self, event: Event, count_mismatches: bool = True) -> None:
         """Go one event further."""

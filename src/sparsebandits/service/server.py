@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from sparsebandits.service.app import Pages, build_app
+from sparsebandits.service.protocol import Protocol
 from sparsebandits.service.settings import Settings
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
@@ -132,6 +133,7 @@ def run_app(
     """Let an application answer until SIGTERM, as `run` does with the service."""
     config = uvicorn.Config(
         app,
+        http=Protocol,
         log_level="error",
         access_log=False,
         timeout_graceful_shutdown=_FAREWELL,

@@ -47,4 +47,5 @@ class UnitOfWork:
     def touch(self, resident: Resident) -> None:
         """Take a learner that is up to date into the group."""
         resident.epoch = self.epoch
+        resident.lived.set_back(self.now)
         self.touched[resident.row.key] = resident

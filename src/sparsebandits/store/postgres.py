@@ -47,6 +47,13 @@ def _unavailable(error: Exception) -> StoreUnavailableError:
     )
 
 
+_DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', false) "
+    "WHERE current_setting('synchronous_commit') = 'off'"
+)
+"""A commit is answered when it is on the disk, whatever the database is told to do for others."""
+
+
 class PostgresConnection(Connection):
     """A connection to a PostgreSQL database.
 
@@ -79,6 +86,7 @@ class PostgresConnection(Connection):
                 server_settings=self._settings,
             )
             await self._connection.execute(_KEEPALIVE)
+            await self._connection.execute(_DURABLE)
         return self._connection
 
     @contextmanager

@@ -8,7 +8,7 @@ import numpy as np
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.recipe import Boldness
-from sparsebandits.validation import BoolArray, FloatArray, IntArray
+from sparsebandits.validation import FloatArray, IntArray
 
 _TINY = 1e-300
 
@@ -191,20 +191,21 @@ class Candidates:
         winner = self.rows, self.index.argmax(axis=1)
         return self.actions[winner], self.widths[winner]
 
-    def efficient(self, sigma: FloatArray, ready: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def efficient(self, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the same, or what settles at less cost whether the best is better than the known.
 
         The known one, at home, is the best for the estimate. Where the winner uses coordinates
         that it does not, actions are sought that stress these: the largest
         (x_f' C (x - x_home))^2 / (1 + x_f' C x_f), what a reward of x_f tells of the difference,
-        over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs; in lanes that are `ready`.
+        over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs; in lanes that seek them.
         """
         actions, widths = self.best()
-        if not ready.any():
+        seeks = self.bonus.seeks
+        if seeks is None or not seeks.any():
             return actions, widths
         home = self.actions[:, 0]
         outside = (actions != 0) & (home == 0)
-        leaving = np.flatnonzero(outside.any(axis=1) & ready)
+        leaving = np.flatnonzero(outside.any(axis=1) & seeks)
         if not leaving.size:
             return actions, widths
         contexts = None if self.contexts is None else self.contexts[leaving]

@@ -35,6 +35,11 @@ class Recipe:
     young_growth, home_growth : float
         The growth of the young, and after that of actions that use no coordinate that the best
         action for the estimate does not.
+    apart, telling : float
+        On round sets the growth of those that are not young rises with the `dispersion` of their
+        coordinates, from that of the young, and is reached at `apart`: between equals nothing is
+        found. An action that tells the winner from the best known one at less cost is looked for
+        where it is at least `telling`.
     told_samples : int
         Draws per decision where T was told.
     told_growth, told_rise : float
@@ -49,7 +54,7 @@ class Recipe:
     climbs : int
         From how many of the proposals one climbs.
     is_round : bool
-        Whether to look for an action that tells the winner from the best known one at less cost.
+        Whether the set is strongly convex.
     evidence : bool
         Whether the scale of the prior is learned from the rewards.
     hold : float
@@ -68,6 +73,8 @@ class Recipe:
     growth: float = 1.1
     young_growth: float = 1.1
     home_growth: float | None = None
+    apart: float = 0.1
+    telling: float = 0.03
     told_samples: int = 3
     told_growth: float = 1.1
     told_rise: float = 0.0
@@ -126,10 +133,25 @@ class Recipe:
             return self
         return replace(self, horizon=horizon, samples=self.told_samples)
 
-    def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
-        """Return how far the index lies above the mean in lanes that know so many rewards."""
+    def asks_dispersion(self, rewards: FloatArray) -> bool:
+        """Whether what one of such lanes does depends on how much coordinates differ."""
+        return self.is_round and bool((rewards >= self.mature).any())
+
+    def boldness(
+        self, sigma: FloatArray, rewards: FloatArray, dispersion: FloatArray | None = None
+    ) -> "Boldness":
+        """Return how far the index lies above the mean in lanes that know so many rewards.
+
+        `dispersion` is that of their coordinates, where it is asked for.
+        """
         young = rewards < self.mature
-        growth = np.where(young, self.young_growth, self.growth)
+        seeks: BoolArray | None = None
+        grown: FloatArray | float = self.growth if self.horizon is None else self.told_growth
+        if dispersion is not None:
+            seeks = ~young & (dispersion >= self.telling)
+            apart = np.minimum(dispersion * (1 / self.apart), 1.0)
+            grown = self.young_growth + (grown - self.young_growth) * apart
+        growth = np.where(young, self.young_growth, grown)
         home = growth
         if self.home_growth is not None and not young.all():
             home = np.where(young, growth, self.home_growth)
@@ -139,12 +161,13 @@ class Recipe:
             steps = np.where(young, steps, fewer) if self.is_round else fewer
         if self.horizon is not None:
             steps = np.maximum(self.horizon - rewards, 1.0)
-            growth = home = np.where(young, self._told_young_growth, self.told_growth)
+            growth = home = np.where(young, self._told_young_growth, grown)
         squares = sigma * sigma
         return Boldness(
             (self.share * steps)[:, None],
             (growth * squares)[:, None],
             None if home is growth else (home * squares)[:, None],
+            seeks,
         )
 
     @property
@@ -208,11 +231,37 @@ class Recipe:
         return np.maximum(held, 1).astype(np.intp)
 
 
-class Boldness:
-    """sigma sqrt(growth log(e + share t ||x||^2)): what the index adds to the mean, over ||x||."""
+def dispersion(earnings: FloatArray, doubts: FloatArray, count: int) -> FloatArray:
+    """Return how much coordinates differ in what each earns alone, (lanes,), from 0 to below 1.
 
-    def __init__(self, steps: FloatArray, factor: FloatArray, home: FloatArray | None) -> None:
-        self._steps, self._factor, self._home = steps, factor, home
+    That is the variance of |theta_hat_i| reach_i, `earnings`, (lanes, k), of which `count` may be
+    other than 0, beyond what their own uncertainty makes of it, relative to their mean square: 0
+    where all are alike, 1/4 where theta is uniform on an interval around 0. `doubts`, (lanes,), are
+    the sums of their variances.
+    """
+    squares = np.einsum("nk,nk->n", earnings, earnings)
+    sums = np.einsum("nk->n", earnings)
+    alike = sums * sums / count + doubts
+    return np.asarray(1.0 - alike / np.maximum(np.maximum(squares, alike), _TINY))
+
+
+class Boldness:
+    """sigma sqrt(growth log(e + share t ||x||^2)): what the index adds to the mean, over ||x||.
+
+    Attributes
+    ----------
+    seeks : (lanes,) bool array, optional
+        Where an action is sought that tells the winner from the best known one at less cost.
+    """
+
+    def __init__(
+        self,
+        steps: FloatArray,
+        factor: FloatArray,
+        home: FloatArray | None,
+        seeks: BoolArray | None = None,
+    ) -> None:
+        self._steps, self._factor, self._home, self.seeks = steps, factor, home, seeks
 
     def __call__(self, widths: FloatArray, at_home: BoolArray | None = None) -> FloatArray:
         """Return it for ||x||^2 = `widths`, (lanes, k), of actions that are at home or not."""

@@ -192,20 +192,21 @@ class Candidates:
         winner = self.rows, self.index.argmax(axis=1)
         return self.actions[winner], self.widths[winner]
 
-    def efficient(self, sigma: FloatArray, ready: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def efficient(self, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the same, or what settles at less cost whether the best is better than the known.
 
         The known one, at home, is the best for the estimate. Where the winner uses coordinates
         that it does not, actions are sought that stress these: the largest
         (x_f' C (x - x_home))^2 / (1 + x_f' C x_f), what a reward of x_f tells of the difference,
-        over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs; in lanes that are `ready`.
+        over max(0, m_home - m_f) + sigma ||x_home||_C, what it costs; in lanes that seek them.
         """
         rows, first = self.rows, self.index.argmax(axis=1)
         actions, widths = self.actions[rows, first], self.widths[rows, first]
-        if not np.count_nonzero(ready):
+        seeks = self.bonus.seeks
+        if seeks is None or not np.count_nonzero(seeks):
             return actions, widths
         outside = (actions != 0) > self._home[:, 0]
-        lanes = (outside.any(axis=1) & ready).nonzero()[0]
+        lanes = (outside.any(axis=1) & seeks).nonzero()[0]
         if not lanes.size:
             return actions, widths
         # The whole arrays are faster than all of their rows.

@@ -39,6 +39,11 @@ class Recipe:
     young_growth, home_growth : float
         The growth of the young, and after that of actions that use no coordinate that the best
         action for the estimate does not.
+    apart, telling : float
+        On round sets the growth of those that are not young rises with the `dispersion` of their
+        coordinates, from that of the young, and is reached at `apart`: between equals nothing is
+        found. An action that tells the winner from the best known one at less cost is looked for
+        where it is at least `telling`.
     told_samples : int
         Draws per decision where T was told.
     told_growth, told_rise : float
@@ -53,7 +58,7 @@ class Recipe:
     climbs : int
         From how many of the proposals one climbs.
     is_round : bool
-        Whether to look for an action that tells the winner from the best known one at less cost.
+        Whether the set is strongly convex.
     evidence : bool
         Whether the scale of the prior is learned from the rewards.
     hold : float
@@ -72,6 +77,8 @@ class Recipe:
     growth: float = 1.1
     young_growth: float = 1.1
     home_growth: float | None = None
+    apart: float = 0.1
+    telling: float = 0.03
     told_samples: int = 3
     told_growth: float = 1.1
     told_rise: float = 0.0
@@ -130,25 +137,41 @@ class Recipe:
             return self
         return replace(self, horizon=horizon, samples=self.told_samples)
 
-    def boldness(self, sigma: FloatArray, rewards: FloatArray) -> "Boldness":
-        """Return how far the index lies above the mean in lanes that know so many rewards."""
+    def asks_dispersion(self, rewards: FloatArray) -> bool:
+        """Whether what one of such lanes does depends on how much coordinates differ."""
+        return self.is_round and bool((rewards >= self.mature).any())
+
+    def boldness(
+        self, sigma: FloatArray, rewards: FloatArray, dispersion: FloatArray | None = None
+    ) -> "Boldness":
+        """Return how far the index lies above the mean in lanes that know so many rewards.
+
+        `dispersion` is that of their coordinates, where it is asked for.
+        """
         young = rewards < self.mature
         count, squares, home = int(np.count_nonzero(young)), sigma * sigma, None
+        seeks: BoolArray | None = None
+        grown: Lanewise = self.growth if self.horizon is None else self.told_growth
+        if dispersion is not None:
+            seeks = ~young & (dispersion >= self.telling)
+            apart = np.minimum(dispersion * (1 / self.apart), 1.0)
+            grown = self.young_growth + (grown - self.young_growth) * apart
         if self.horizon is not None:
             steps = np.maximum(self.horizon - rewards, 1.0)
-            growth = _of_young(young, count, self._told_young_growth, self.told_growth)
+            growth = _of_young(young, count, self._told_young_growth, grown)
         else:
             steps = rewards + 1.0
             if self.patience and not (self.is_round and count == young.size):
                 fewer = steps * (1000.0 / steps) ** self.patience
                 steps = np.where(young, steps, fewer) if self.is_round else fewer
-            growth = _of_young(young, count, self.young_growth, self.growth)
+            growth = _of_young(young, count, self.young_growth, grown)
             if self.home_growth is not None and count < young.size:
                 home = _of_young(young, count, self.young_growth, self.home_growth)
         return Boldness(
             (self.share * steps)[:, None],
             (growth * squares)[:, None],
             None if home is None else (home * squares)[:, None],
+            seeks,
         )
 
     @property
@@ -219,11 +242,37 @@ def _of_young(young: BoolArray, count: int, theirs: Lanewise, others: Lanewise) 
     return np.where(young, theirs, others)
 
 
-class Boldness:
-    """sigma sqrt(growth log(e + share t ||x||^2)): what the index adds to the mean, over ||x||."""
+def dispersion(earnings: FloatArray, doubts: FloatArray, count: int) -> FloatArray:
+    """Return how much coordinates differ in what each earns alone, (lanes,), from 0 to below 1.
 
-    def __init__(self, steps: FloatArray, factor: FloatArray, home: FloatArray | None) -> None:
-        self._steps, self._factor, self._home = steps, factor, home
+    That is the variance of |theta_hat_i| reach_i, `earnings`, (lanes, k), of which `count` may be
+    other than 0, beyond what their own uncertainty makes of it, relative to their mean square: 0
+    where all are alike, 1/4 where theta is uniform on an interval around 0. `doubts`, (lanes,), are
+    the sums of their variances.
+    """
+    squares = np.einsum("nk,nk->n", earnings, earnings)
+    sums = np.einsum("nk->n", earnings)
+    alike = sums * sums / count + doubts
+    return np.asarray(1.0 - alike / np.maximum(np.maximum(squares, alike), _TINY))
+
+
+class Boldness:
+    """sigma sqrt(growth log(e + share t ||x||^2)): what the index adds to the mean, over ||x||.
+
+    Attributes
+    ----------
+    seeks : (lanes,) bool array, optional
+        Where an action is sought that tells the winner from the best known one at less cost.
+    """
+
+    def __init__(
+        self,
+        steps: FloatArray,
+        factor: FloatArray,
+        home: FloatArray | None,
+        seeks: BoolArray | None = None,
+    ) -> None:
+        self._steps, self._factor, self._home, self.seeks = steps, factor, home, seeks
 
     def __call__(self, widths: FloatArray, away: BoolArray | None = None) -> FloatArray:
         """Return it for ||x||^2 = `widths`, (lanes, k), of actions that are away from home or not.

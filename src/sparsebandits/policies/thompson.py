@@ -41,12 +41,12 @@ class SparseThompson(Policy):
         theta_hat·x + sigma ||x||_{V^-1} sqrt(g log(e + t ||x||^2_{V^-1} / 2));
 
     and plays the best of all. On flat sets (boxes, budgets, polytopes) the scale of the prior is
-    learned from the rewards; on round ones (strongly convex) an action is sought that tells the
-    best from what is known at less cost. g, t and what else differs between kinds of sets stand in
-    `policies/recipe.py`, where they come from in `docs/regret.md`. A decision is kept for as many
-    steps as add 2% to what is known along it, at most 2% of all rewards, so oracle calls become
-    rare; it is made anew at once when another set is asked about, logs or rewards of other actions
-    come in, or its action teaches nothing.
+    learned from the rewards; on round ones (strongly convex) g grows with how much coordinates
+    differ, and an action is sought that tells the best from what is known at less cost. g, t and
+    what else differs between kinds of sets stand in `policies/recipe.py`, where they come from in
+    `docs/regret.md`. A decision is kept for as many steps as add 2% to what is known along it, at
+    most 2% of all rewards, so oracle calls become rare; it is made anew at once when another set is
+    asked about, logs or rewards of other actions come in, or its action teaches nothing.
 
     Beyond 128 coordinates (and 4 H + 16) only those that were looked at are kept, at most 512, and
     a gate decides when fresh ones are worth it: a step costs the same at d = 10^3 and at 10^6. What

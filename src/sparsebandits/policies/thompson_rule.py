@@ -17,7 +17,7 @@ from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.joining_rule import JoiningRule
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.policy import Policy
-from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.recipe import Recipe, dispersion
 from sparsebandits.policies.rule import PerSet, Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
 
@@ -111,6 +111,8 @@ class ThompsonRule(JoiningRule):
         self._played: Played | None = None
         self._is_own = PerSet(partial(_is_part, whole=policy.action_set))
         self._reach = PerSet(reach_of)
+        squares = reach_of(policy.action_set)[2]
+        self._lengths = np.sqrt(squares), squares, max(1, int(np.count_nonzero(squares)))
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the held action of each lane, decided anew where it is not held any more."""
@@ -437,9 +439,7 @@ class ThompsonRule(JoiningRule):
         if sigma is None:
             sigma = self._level(model, where, belief.variances)
         candidates = self.candidates(lanes, current, belief, sigma)
-        if not self.recipe.is_round:
-            return candidates.best()
-        return candidates.efficient(sigma, model.counts[where] >= self.recipe.mature)
+        return candidates.efficient(sigma)
 
     def candidates(
         self, lanes: IntArray, current: ActionSet, belief: RootBelief, sigma: FloatArray
@@ -448,7 +448,9 @@ class ThompsonRule(JoiningRule):
         normals = self._tape.next(lanes).reshape(lanes.size, -1, self.design.size)
         spreads = belief.spreads(normals)
         spreads *= (self.recipe.scale * sigma)[:, None, None]
-        bonus = self.recipe.boldness(sigma, self.posterior.counts[self._rows(lanes)])
+        known = self.posterior.counts[self._rows(lanes)]
+        differ = self._dispersion(belief, sigma) if self.recipe.asks_dispersion(known) else None
+        bonus = self.recipe.boldness(sigma, known, differ)
         candidates = Candidates(
             belief,
             self.design,
@@ -460,6 +462,14 @@ class ThompsonRule(JoiningRule):
         )
         axes = Axes.of(belief, self.design, self._reach(current), bonus)
         return climbed(candidates, axes)
+
+    def _dispersion(self, belief: RootBelief, sigma: FloatArray) -> FloatArray:
+        """Return how much the coordinates of the policy's set differ by what is believed."""
+        lengths, squares, count = self._lengths
+        earnings = np.abs(self.design.thetas(belief.theta)) * lengths
+        variances = belief.variances[:, self.design.base :: self.design.width]
+        doubts = np.einsum("nd,d->n", variances, squares)
+        return dispersion(earnings, sigma * sigma * doubts, count)
 
 
 def _is_part(current: ActionSet, whole: ActionSet) -> bool:

@@ -68,6 +68,7 @@ def check_against_all(
         assert slow_allows(rules, found.support) or rules.on(X).is_plain, shown
         assert set(np.flatnonzero(found.action)) <= set(found.support), shown
         assert X.contains(found.action, tolerance=1e-8), shown
+        assert X.obeys(found.action, rules.on(X)), shown
         assert found.value == pytest.approx(theta @ found.action, abs=1e-8), shown
         assert found.value <= best + 1e-7, shown
         assert found.upper_bound >= best - 1e-7, shown

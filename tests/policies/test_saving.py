@@ -415,3 +415,21 @@ def test_own_functions_and_objects_cannot_be_saved_and_say_so() -> None:
         with pytest.raises(sb.InvalidTypeError, match="cannot be saved"):
             learner.to_dict()
         play(learner, 20)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("half_life", [None, 4.0])
+@pytest.mark.parametrize("context", [0, 1])
+@pytest.mark.parametrize("dim", [5, 150])
+def test_a_believed_scale_in_any_unit_is_saved(
+    unit: float, half_life: float | None, context: int, dim: int
+) -> None:
+    """Where rewards are far smaller than was believed the prior is lost in what is known."""
+    policy = sb.SparseThompson(
+        action_set=sb.LpBall(dim), sparsity=2, prior_scale=1.0, context=context, half_life=half_life
+    )
+    learner, rng = policy.start(seed=0), np.random.default_rng(0)
+    for _ in range(30):
+        decision = learner.ask(context=[0.5] * context if context else None)
+        learner.tell(decision, unit * float(decision.action[0] + rng.standard_normal()))
+        assert through_json(learner).to_dict() == learner.to_dict()

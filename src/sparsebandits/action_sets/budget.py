@@ -108,6 +108,10 @@ class Budget(ActionSet):
             )
         return None
 
+    def _may_rest(self) -> BoolArray:
+        usable = self.form.upper > 0
+        return usable if self.min_dose is None else usable & (self.min_dose == 0)
+
     def _why_empty(self, sparsity: int) -> str:
         reach = np.sort(np.minimum(self.form.upper, self.total))[::-1]
         which = "all" if sparsity >= reach.size else f"the {sparsity} largest"

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -433,3 +434,17 @@ def test_a_believed_scale_in_any_unit_is_saved(
         decision = learner.ask(context=[0.5] * context if context else None)
         learner.tell(decision, unit * float(decision.action[0] + rng.standard_normal()))
         assert through_json(learner).to_dict() == learner.to_dict()
+
+
+@pytest.mark.parametrize("keywords", [{"prior_mean": 0.3}, {"prior_mean": 0.3, "prior_scale": 0.7}])
+def test_a_pickled_learner_goes_on_bit_for_bit(keywords: dict[str, float]) -> None:
+    """Also where one number stands for all coordinates."""
+    policy = sb.SparseThompson(action_set=sb.LpBall(13), sparsity=9, **keywords)
+    straight = policy.start(seed=0)
+    pickled, rng = pickle.loads(pickle.dumps(straight)), np.random.default_rng(0)
+    for _ in range(20):
+        logged, earned = rng.standard_normal((3, 13)), rng.standard_normal(3)
+        for learner in (straight, pickled):
+            learner.warm_start(logged, earned)
+            learner.tell(learner.ask(), float(earned[0]))
+        assert pickled.to_dict() == straight.to_dict()

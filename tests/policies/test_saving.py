@@ -437,7 +437,7 @@ def test_a_believed_scale_in_any_unit_is_saved(
 
 
 @pytest.mark.parametrize("keywords", [{"prior_mean": 0.3}, {"prior_mean": 0.3, "prior_scale": 0.7}])
-def test_a_pickled_learner_goes_on_bit_for_bit(keywords: dict[str, float]) -> None:
+def test_a_pickled_learner_goes_on_bit_for_bit(keywords: dict[str, Any]) -> None:
     """Also where one number stands for all coordinates."""
     policy = sb.SparseThompson(action_set=sb.LpBall(13), sparsity=9, **keywords)
     straight = policy.start(seed=0)

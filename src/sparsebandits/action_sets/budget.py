@@ -124,6 +124,8 @@ class Budget(ActionSet):
                 f"{self.total:g} may be spent, {np.count_nonzero(reach)} coordinates can be used"
                 + ("" if self.min_dose is None else ", and each has its least dose")
             )
+        if self.min_dose is not None and not reach.any():
+            parts = "the least dose of every coordinate that can be used is more than that"
         return f"all of the total, {self.total:g}, must be spent, and {parts}"
 
     # ------------------------------------------------------------------ responses

@@ -65,6 +65,12 @@ REFUSED: dict[str, tuple[Callable[..., object], dict[str, Any], type[Exception],
         ValueError,
         "empty.*Relax",
     ),
+    "doses above the total": (
+        sb.Budget,
+        {"total": 1.0, "upper": [3, 3], "min_dose": 2, "spend_all": True},
+        ValueError,
+        "must be spent, and the least dose of every coordinate that can be used is more",
+    ),
     "doses leave gaps": (
         sb.Polytope,
         {

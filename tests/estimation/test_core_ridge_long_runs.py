@@ -138,3 +138,24 @@ def test_sums_that_have_lost_their_digits_are_not_factored() -> None:
     before = model.covariance.copy()
     assert not model.refactor()
     np.testing.assert_array_equal(model.covariance, before)
+
+
+def test_a_prior_that_is_lost_in_the_rounding_is_not_taken() -> None:
+    rng = np.random.default_rng(0)
+    model = CoreRidge(np.full(3, 1e-7))
+    for values in ([1.0, 1.0], [1.0, 1.0 + 1e-6]):
+        model.add(np.array([0, 1]), np.array(values), 1.0)
+    before = model.copy()
+    assert not model.scale_prior(1e-9, 0, rng)
+    np.testing.assert_array_equal(model.prior, before.prior)
+    np.testing.assert_array_equal(model.covariance, before.covariance)
+    assert model.agrees()
+
+
+def test_what_cannot_be_made_anew_fades_by_itself() -> None:
+    model = CoreRidge(np.ones(3))
+    model.add(np.array([0, 1]), np.array([5e3, 5e3]), 1.0, weight=1e6)
+    assert not model.refactor()
+    faded = 0.25 * model.gram + np.eye(3)
+    model.fade(0.25, np.random.default_rng(0))
+    np.testing.assert_allclose(model.covariance @ faded, np.eye(3), atol=1e-2)

@@ -5,6 +5,7 @@ import pytest
 
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.estimation.ridge import REFACTOR
+from sparsebandits.validation import FloatArray
 from tests.estimation.test_ridge import PRIOR, Slow, bits, random_data
 
 
@@ -120,8 +121,7 @@ def test_a_lane_that_cannot_be_made_anew_does_not_stop_the_others() -> None:
         alone.add(short[None], np.ones(1))
     assert bits(together, 1) == bits(alone, 0)
     assert np.isfinite(together.root).all()
-    assert not together.refactor(np.arange(2))
-    assert together.refactor(np.array([1]))
+    assert together.refactor(np.arange(2)).tolist() == [False, True]
 
 
 def test_counts_and_rewards_of_any_size() -> None:
@@ -156,3 +156,35 @@ def test_an_action_far_longer_than_the_others_costs_no_digits() -> None:
     lengths = np.sqrt(np.diagonal(precision))
     off = (precision @ theta - data.response[0]) / lengths
     assert np.abs(off).max() < 1e-9 * np.abs(data.response[0] / lengths).max()
+
+
+def nearly_alike(data: RidgeLanes) -> FloatArray:
+    """Tell two rewards of actions that only differ by a millionth; return R R'."""
+    for action in ([1.0, 1.0, 0.0], [1.0, 1.0 + 1e-6, 0.0]):
+        data.add(np.array([action]), np.array([1.0]))
+    return np.asarray(data.root[0] @ data.root[0].T)
+
+
+def test_a_prior_that_is_lost_in_the_rounding_is_not_taken() -> None:
+    """R would be left that of another prior than the one kept, which no saved state may hold."""
+    data = RidgeLanes(1, np.ones(3))
+    nearly_alike(data)
+    before = data.copy()
+    taken = data.set_prior(np.array([0]), np.array([1e-20]), np.ones(3), 0)
+    assert not taken.any()
+    assert bits(data, 0) == bits(before, 0)
+    np.testing.assert_array_equal(data.prior, before.prior)
+    assert data.set_prior(np.array([0]), np.array([0.5]), np.ones(3), 0).all()
+    np.testing.assert_array_equal(data.prior, 0.5)
+
+
+def test_what_cannot_be_made_anew_fades_by_itself() -> None:
+    data = RidgeLanes(1, np.full(3, 1e-7))
+    information = np.linalg.inv(nearly_alike(data)) - 1e-7 * np.eye(3)
+    theta = data.theta_hat[0].copy()
+    data.fade(np.array([0]), np.array([0.25]))
+    precision = 0.25 * information + 1e-7 * np.eye(3)
+    np.testing.assert_allclose(data.root[0] @ data.root[0].T @ precision, np.eye(3), atol=1e-3)
+    moved = np.linalg.solve(precision, 0.25 * (information + 1e-7 * np.eye(3)) @ theta)
+    np.testing.assert_allclose(data.theta_hat[0], moved, rtol=1e-3, atol=1e-6)
+    assert data.counts[0] == 0.5

@@ -68,6 +68,7 @@ def check_against_all(
         assert slow_allows(rules, found.support) or rules.on(X).is_plain, shown
         assert set(np.flatnonzero(found.action)) <= set(found.support), shown
         assert X.contains(found.action, tolerance=1e-8), shown
+        assert X.obeys(found.action, rules.on(X)), shown
         assert found.value == pytest.approx(theta @ found.action, abs=1e-8), shown
         assert found.value <= best + 1e-7, shown
         assert found.upper_bound >= best - 1e-7, shown
@@ -121,6 +122,29 @@ def test_the_gap_of_a_sorted_choice_is_what_it_takes_to_change_it(p: float) -> N
         assert near.support == found.support
         changed += sb.sparse_argmax(X, theta + 2.0 * nudge, rules, "top-h").support != found.support
     assert changed > 20  # it could not be much larger
+
+
+@pytest.mark.parametrize("min_dose", [None, [0.0, 0.5, 0.0, 0.0]])
+@pytest.mark.parametrize("pinned", ["bound", "equality"])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        sb.Supports(at_most=2, always=[0]),
+        sb.Supports(at_most=3, at_least=3, groups={(1, 2, 3): 2}),
+        sb.Supports(at_most=2, blocks=[(0, 3)], always=[3]),
+    ],
+)
+def test_what_can_only_be_0_takes_its_place_in_a_polytope(
+    rules: sb.Supports, pinned: str, min_dose: list[float] | None
+) -> None:
+    """The exact search left it out, and proved that 0 is best, or that nothing is allowed."""
+    rows, sides = np.vstack([np.eye(4), -np.eye(4)]), np.array([1.0, 1, 1, 1, 0, 0, 0, 0])
+    equalities = ([[1.0, 0, 0, 0]], [0.0]) if pinned == "equality" else None
+    if pinned == "bound":
+        sides[0] = 0.0
+    X = sb.Polytope(rows, sides, equalities, min_dose)
+    for theta in ([1.0, 2.0, 3.0, -1.0], [-5.0, -1.0, 0.5, 2.0]):
+        assert {"auto", "exact"} <= check_against_all(X, np.array(theta), rules)
 
 
 def test_many_theta_at_once_are_answered_one_by_one() -> None:

@@ -86,14 +86,14 @@ def test_growth_rises_with_it_and_between_equals_nothing_is_settled(
     bonus = recipe.boldness(np.full(2, sigma), known, np.full(2, share))
     steps = (rewards + 1) * (1000 / (rewards + 1)) ** recipe.patience
     expected = sigma * np.sqrt(growth * np.log(np.e + 0.5 * steps * width))
-    away = bonus(np.full((2, 1), width), np.zeros((2, 1), dtype=np.bool_))
+    away = bonus(np.full((2, 1), width), np.ones((2, 1), dtype=np.bool_))
     assert away[0, 0] == pytest.approx(expected, rel=1e-12)
     assert bonus.seeks is not None
     assert bonus.seeks.tolist() == [seeks, False]
     # The young are as bold as they were, and at home everyone is.
     young = sigma * np.sqrt(1.1 * np.log(np.e + 0.5 * YOUNG * width))
     assert away[1, 0] == pytest.approx(young, rel=1e-12)
-    home = bonus(np.full((2, 1), width), np.ones((2, 1), dtype=np.bool_))
+    home = bonus(np.full((2, 1), width), np.zeros((2, 1), dtype=np.bool_))
     assert home[0, 0] == pytest.approx(expected * np.sqrt(1.1 / growth), rel=1e-12)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,14 @@ def test_every_kind_with_the_keyword_is_here() -> None:
     for kind in KINDS - {"sparse-thompson"}:
         policy = next(make() for name, make in CASES if name == f"{kind}-0")
         assert policy.to_dict()["intercept"] is False
+
+
+def test_the_page_says_of_every_policy_whether_it_has_the_keyword() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "baseline.md").read_text(encoding="utf-8")
+    have, lack = page.split("The others have\nno such keyword")
+    for kind, cls in POLICIES.items():
+        part = have if kind in KINDS else lack.split("\n\n")[0]
+        assert f"`{cls.__name__}`" in part
 
 
 @pytest.mark.parametrize("constant", [5.0, -100.0])

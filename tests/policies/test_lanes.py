@@ -11,6 +11,7 @@ import sparsebandits as sb
 from sparsebandits.policies import Decision, binary
 from sparsebandits.policies.lanes import ask_together, tell_together
 from sparsebandits.policies.thompson_rule import ThompsonRule
+from tests.policies.examples import FIRST_OF_EACH, through_json
 
 BALL = sb.LpBall(6)
 BOX = sb.Box(np.zeros(6), np.ones(6))
@@ -187,3 +188,35 @@ def test_an_action_that_was_altered_is_what_is_learned_from() -> None:
         learner.replace_action(decision, [1], [0.5])
     with pytest.raises(sb.InvalidValueError, match=r"0\.\.5"):
         learner.replace_action(learner.ask(), [6], [0.5])
+    with pytest.raises(sb.InvalidValueError, match="allowed by a sparsity of 2, got non-zeros"):
+        learner.replace_action(learner.ask(), [0, 1, 2, 3], [0.1, 0.1, 0.1, 0.1])
+
+
+@pytest.mark.parametrize("kind", FIRST_OF_EACH)
+def test_a_learner_with_an_altered_action_is_saved(kind: str) -> None:
+    learner = FIRST_OF_EACH[kind]().start(0)
+    for _ in range(3):
+        learner.replace_action(learner.ask(), [1], [0.25])
+    read = through_json(learner)
+    for number in learner.open_decisions:
+        learner.tell(number, 0.5)
+        read.tell(number, 0.5)
+    assert read.to_dict() == learner.to_dict()
+
+
+def test_an_exploration_that_was_of_another_action_is_none_but_for_rounding() -> None:
+    policy = sb.APSEE(action_set=sb.LpBall(3), sparsity=1, sigma=0.1)
+    straight, altered = policy.start(), policy.start()
+    for learner in (straight, altered):
+        for _ in range(3):
+            learner.ask()
+    axis = straight.ask().indices.tolist()
+    for number in (1, 2, 3):
+        altered.replace_action(number, [number - 1], [1 - 1e-15])  # made by another machine
+    assert altered.ask().indices.tolist() == axis
+    straight.tell_many([1, 2, 3], [0.5, -1.0, 0.2])
+    altered.tell_many([1, 2, 3], [0.5, -1.0, 0.2])
+    np.testing.assert_array_equal(altered.theta_hat, straight.theta_hat)
+    altered.replace_action(4, [2], [0.3])
+    altered.tell(4, 1e6)
+    np.testing.assert_array_equal(altered.theta_hat, straight.theta_hat)

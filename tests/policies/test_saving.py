@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -415,3 +416,35 @@ def test_own_functions_and_objects_cannot_be_saved_and_say_so() -> None:
         with pytest.raises(sb.InvalidTypeError, match="cannot be saved"):
             learner.to_dict()
         play(learner, 20)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("half_life", [None, 4.0])
+@pytest.mark.parametrize("context", [0, 1])
+@pytest.mark.parametrize("dim", [5, 150])
+def test_a_believed_scale_in_any_unit_is_saved(
+    unit: float, half_life: float | None, context: int, dim: int
+) -> None:
+    """Where rewards are far smaller than was believed the prior is lost in what is known."""
+    policy = sb.SparseThompson(
+        action_set=sb.LpBall(dim), sparsity=2, prior_scale=1.0, context=context, half_life=half_life
+    )
+    learner, rng = policy.start(seed=0), np.random.default_rng(0)
+    for _ in range(30):
+        decision = learner.ask(context=[0.5] * context if context else None)
+        learner.tell(decision, unit * float(decision.action[0] + rng.standard_normal()))
+        assert through_json(learner).to_dict() == learner.to_dict()
+
+
+@pytest.mark.parametrize("keywords", [{"prior_mean": 0.3}, {"prior_mean": 0.3, "prior_scale": 0.7}])
+def test_a_pickled_learner_goes_on_bit_for_bit(keywords: dict[str, Any]) -> None:
+    """Also where one number stands for all coordinates."""
+    policy = sb.SparseThompson(action_set=sb.LpBall(13), sparsity=9, **keywords)
+    straight = policy.start(seed=0)
+    pickled, rng = pickle.loads(pickle.dumps(straight)), np.random.default_rng(0)
+    for _ in range(20):
+        logged, earned = rng.standard_normal((3, 13)), rng.standard_normal(3)
+        for learner in (straight, pickled):
+            learner.warm_start(logged, earned)
+            learner.tell(learner.ask(), float(earned[0]))
+        assert pickled.to_dict() == straight.to_dict()

@@ -165,9 +165,11 @@ class ActionSet(Described):
         More may be on than is used, where what is on may be 0.
         """
         on = np.asarray(action != 0)
-        if not self.is_convex:
-            return bool(choice.allows(on[None])[0])
-        return choice.complete(on, self.available) is not None
+        return choice.complete(on, on & self.available | self._may_rest()) is not None
+
+    def _may_rest(self) -> BoolArray:
+        """Which coordinates may be on and be 0, (dim,): all where no action has to jump there."""
+        return self.available if self.is_convex else np.zeros(self.dim, dtype=np.bool_)
 
     def choice_of(self, sparsity: int | Rules) -> Choice:
         """Return H, or rules, as arrays for the coordinates of this set; made once."""

@@ -108,6 +108,10 @@ class Budget(ActionSet):
             )
         return None
 
+    def _may_rest(self) -> BoolArray:
+        usable = self.form.upper > 0
+        return usable if self.min_dose is None else usable & (self.min_dose == 0)
+
     def _why_empty(self, sparsity: int) -> str:
         reach = np.sort(np.minimum(self.form.upper, self.total))[::-1]
         which = "all" if sparsity >= reach.size else f"the {sparsity} largest"
@@ -120,6 +124,8 @@ class Budget(ActionSet):
                 f"{self.total:g} may be spent, {np.count_nonzero(reach)} coordinates can be used"
                 + ("" if self.min_dose is None else ", and each has its least dose")
             )
+        if self.min_dose is not None and not reach.any():
+            parts = "the least dose of every coordinate that can be used is more than that"
         return f"all of the total, {self.total:g}, must be spent, and {parts}"
 
     # ------------------------------------------------------------------ responses

@@ -92,14 +92,16 @@ def sparse_mixed_integer(
     """
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     low, high = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
-    is_free = program.zero_inside and not (choice.at_least or choice.always)
+    is_forced = bool(choice.at_least or choice.always)
+    is_free = program.zero_inside and not is_forced
     if is_free:
         # Moving x_i to 0 keeps every row with no other coordinate, since g >= 0. If it also keeps
         # the shared rows and the value, that side of 0 is never needed.
         shared = program.matrix[np.count_nonzero(program.matrix, axis=1) > 1]
         high = np.where((theta <= 0.0) & np.all(shared >= 0.0, axis=0), 0.0, high)
         low = np.where((theta >= 0.0) & np.all(shared <= 0.0, axis=0), 0.0, low)
-    relevant = np.flatnonzero(available & (low < high))
+    # What can only be 0 matters where something has to be on.
+    relevant = np.flatnonzero(available & ((low < high) | is_forced))
     problem = _Problem(program, theta, choice, low, high, relevant, is_free)
     supports: list[IntArray] = []
     if incumbent is not None:
@@ -182,7 +184,8 @@ class _Problem:
             return self._nothing()
         extent = np.maximum(self.upper[support], -self.lower[support])
         action = np.zeros(self.theta.size)
-        action[support] = np.where(np.abs(entries) > _ROUNDING * extent, entries, 0.0)
+        is_used = (np.abs(entries) > _ROUNDING * extent) & (extent > 0)
+        action[support] = np.where(is_used, entries, 0.0)
         used = np.flatnonzero(action) if self.choice.is_plain else np.sort(support)
         value = float(self.theta @ action)
         return MixedIntegerSolution(
@@ -211,9 +214,10 @@ class _ScaledProgram:
         self.relevant = problem.relevant
         size = self.relevant.size
         low, high = problem.lower[self.relevant], problem.upper[self.relevant]
-        self.unit = 2.0 * power_of_two(np.maximum(high, -low))
+        extent = np.maximum(high, -low)
+        self.unit = 2.0 * power_of_two(np.where(extent > 0, extent, 1.0))
         low, high = low / self.unit, high / self.unit
-        objective = problem.theta[self.relevant] * self.unit
+        objective = np.where(extent > 0, problem.theta[self.relevant] * self.unit, 0.0)
         self.value_unit = float(power_of_two(np.max(np.abs(objective), initial=0.0)))
 
         rows = problem.program.matrix[:, self.relevant] * self.unit

@@ -187,6 +187,9 @@ class Polytope(ActionSet):
             return None
         return np.isin(np.arange(self.dim), found.support)
 
+    def _may_rest(self) -> BoolArray:
+        return self.available if self.min_dose is None else self.available & (self.min_dose == 0)
+
     def _why_empty(self, sparsity: int) -> str:
         parts = "its constraints need more coordinates to be on"
         return f"{parts}, or the least doses leave gaps" if self.min_dose is not None else parts

@@ -221,32 +221,56 @@ class CoreRidge:
     def fade(self, factor: float, rng: np.random.Generator) -> None:
         """Let all that is known count less; the prior stays."""
         if self.counts * factor >= VOID:
-            self._renew(1.0, factor, rng)
+            self._renew(self.prior, factor, rng)
             return
         self._forget()
         if self.size > FRESH:
             self.draw_all(rng)
 
-    def scale_prior(self, factor: float, rng: np.random.Generator) -> None:
-        """Go on with another prior, a multiple of the old one."""
-        self._renew(factor, 1.0, rng)
+    def scale_prior(self, factor: float, free: int, rng: np.random.Generator) -> bool:
+        """Go on with a multiple of the prior beyond the first columns; say whether it was taken.
 
-    def _renew(self, firmer: float, factor: float, rng: np.random.Generator) -> None:
+        One that is so weak that it is lost in the rounding of the sums is not.
+        """
+        prior = self.prior.copy()
+        prior[free:] *= factor
+        return self._renew(prior, 1.0, rng)
+
+    def _renew(self, prior: FloatArray, factor: float, rng: np.random.Generator) -> bool:
         """Make all anew as `RidgeLanes` does; the deviates are drawn again."""
+        old = self.prior.copy()
         before, gram = self.theta.copy(), self.gram.copy()
-        errors = self.squares - float(self.prior @ before**2)
-        moved_prior = self.prior * before
-        self.prior[:] *= firmer
+        errors = self.squares - float(old @ before**2)
+        self.prior[:] = prior
         self.gram[:] *= factor
         self.response[:] *= factor
         self.counts *= factor
         self.spent *= factor
-        self.refactor()
+        sound = self.refactor()
+        if not sound:
+            self.prior[:] = old
+            self._fade_covariance(factor)
         moved = self.theta - before
-        errors += float(moved @ gram @ moved - 2 * moved @ moved_prior)
+        errors += float(moved @ gram @ moved - 2 * moved @ (old * before))
         self.squares = max(0.0, factor * errors + float(self.prior @ self.theta**2))
         if self.size > FRESH:
             self.draw_all(rng)
+        return sound
+
+    def _fade_covariance(self, factor: float) -> None:
+        """Let C and theta_hat be those of factor V + P, of which the sums have lost too much.
+
+        It is factor (V + P) + (1 - factor) P: each column is told that it is 0, (1 - factor) P_i
+        times.
+        """
+        covariance, theta = self.covariance, self.theta
+        covariance /= factor
+        for place, told in enumerate((1.0 - factor) * self.prior):
+            gain = covariance[place].copy()
+            growth = 1.0 + told * float(gain[place])
+            theta -= gain * (told * theta[place] / growth)
+            scaled = gain * np.sqrt(told / growth)
+            covariance -= np.multiply.outer(scaled, scaled)
 
     def _forget(self) -> None:
         """Leave nothing but the prior."""

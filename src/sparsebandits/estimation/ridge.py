@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparsebandits.estimation.least_squares import inverse_root
-from sparsebandits.validation import FloatArray, IntArray
+from sparsebandits.validation import BoolArray, FloatArray, IntArray
 
 _SMALLEST_PIVOT = 1e-3
 """Of the factor of V + P scaled to a unit diagonal; below, the sums have lost too much."""
@@ -179,7 +179,7 @@ class RidgeLanes:
         self.gram[lane] += (products + products.T) / 2
         self.response[lane] += actions.T @ above
         self.counts[lane] += len(rewards)
-        if self.refactor(np.array([lane])):
+        if self.refactor(np.array([lane])).all():
             # What the new rewards are off, and what the old ones are off more than before.
             missed = above - actions @ self.theta_hat[lane]
             moved = self.theta_hat[lane] - theta
@@ -191,18 +191,18 @@ class RidgeLanes:
         for action, reward in zip(actions, rewards, strict=True):
             self.add(action[None], np.array([reward]), np.array([lane]))
 
-    def refactor(self, lanes: IntArray) -> bool:
-        """Make R and theta_hat anew from the sums where these are sound; say whether all were."""
+    def refactor(self, lanes: IntArray) -> BoolArray:
+        """Make R and theta_hat anew from the sums where these are sound; say where they were."""
         precision = self.gram[lanes]
         places = np.arange(self.prior.shape[1])
         precision[:, places, places] += self.prior[lanes]
         root, pivots = inverse_root(precision)
-        sound = pivots > _SMALLEST_PIVOT
+        sound = np.asarray(pivots > _SMALLEST_PIVOT)
         lanes, root = lanes[sound], root[sound]
         self.root[lanes] = root
         projected = np.matmul(self.response[lanes][:, None, :], root)
         self.theta_hat[lanes] = np.matmul(root, np.swapaxes(projected, 1, 2))[:, :, 0]
-        return bool(sound.all())
+        return sound
 
     def imagine(self, actions: FloatArray) -> None:
         """Know of one action of each lane that was played, and nothing of its reward."""
@@ -242,10 +242,10 @@ class RidgeLanes:
         places, prior = np.arange(self.prior.shape[1]), self.prior[lanes]
         self.root[lanes[:, None], places, places] = 1 / np.sqrt(np.where(prior > 0, prior, np.inf))
 
-    def learn_prior(
+    def likely_prior(
         self, lanes: IntArray, unit: FloatArray, free: int
     ) -> tuple[FloatArray, FloatArray]:
-        r"""Scale the prior of these lanes to what the rewards say of it; return scale and sigma.
+        r"""Return the scale of the prior of these lanes that the rewards speak for, and sigma.
 
         Behind the `free` first columns, which are integrated out, the prior is lambda times `unit`,
         (dim,), where lambda is the exponential of the mean of log lambda under its posterior on a
@@ -278,14 +278,18 @@ class RidgeLanes:
         silent = (known <= free) | (total[:, 0] == 0)
         scale[silent], sigma[silent] = FIRST_LAMBDA, 0.0
         scale *= np.clip(20 / np.maximum(known, 1), 0.13, 1.0)
-        self.set_prior(lanes, scale, unit, free)
         return scale, sigma
 
-    def set_prior(self, lanes: IntArray, scale: FloatArray, unit: FloatArray, free: int) -> None:
-        """Go on with other priors in these lanes: multiples of `unit` beyond the first columns."""
+    def set_prior(
+        self, lanes: IntArray, scale: FloatArray, unit: FloatArray, free: int
+    ) -> BoolArray:
+        """Go on with other priors in these lanes: multiples of `unit` beyond the first columns.
+
+        Say where: one that is so weak that it is lost in the rounding of the sums is not taken.
+        """
         prior = self.prior[lanes]
         prior[:, free:] = scale[:, None] * unit[free:]
-        self._renew(lanes, prior, np.ones(len(scale)))
+        return self._renew(lanes, prior, np.ones(len(scale)))
 
     def _without(self, lanes: IntArray, free: int) -> tuple[FloatArray, FloatArray]:
         """Return V and b with the first columns integrated out, of which little was believed."""
@@ -301,11 +305,13 @@ class RidgeLanes:
         inner = gram[:, free:, free:] - np.matmul(flipped, rows)
         return inner, response[:, free:] - np.matmul(flipped, response[:, :free, None])[:, :, 0]
 
-    def _renew(self, lanes: IntArray, prior: FloatArray, factor: FloatArray) -> None:
+    def _renew(self, lanes: IntArray, prior: FloatArray, factor: FloatArray) -> BoolArray:
         """Go on with another prior and data that count less, and the squares that belong to them.
 
-        With Q the sum of squared errors, Q(theta + m) = Q(theta) + m' V m - 2 m' P theta at the
-        theta that was best with the old prior.
+        Where the sums have lost too much for R to be made of them, which is said, the prior stays
+        what it was, and R is faded by itself. With Q the sum of squared errors,
+        Q(theta + m) = Q(theta) + m' V m - 2 m' P theta at the theta that was best with the old
+        prior.
         """
         before, old, gram = self.theta_hat[lanes], self.prior[lanes], self.gram[lanes]
         errors = self.squares[lanes] - np.einsum("nd,nd,nd->n", before, old, before)
@@ -313,13 +319,32 @@ class RidgeLanes:
         self.gram[lanes] = gram * factor[:, None, None]
         self.response[lanes] *= factor[:, None]
         self.counts[lanes] *= factor
-        self.refactor(lanes)
-        after = self.theta_hat[lanes]
+        sound = self.refactor(lanes)
+        self.prior[lanes[~sound]] = old[~sound]
+        for lane, kept in zip(lanes[~sound], factor[~sound], strict=True):
+            self._fade_root(lane, kept)
+        prior, after = self.prior[lanes], self.theta_hat[lanes]
         moved = after - before
         errors += np.einsum("ni,nij,nj->n", moved, gram, moved)
         errors -= 2 * np.einsum("nd,nd,nd->n", moved, old, before)
         least = factor * errors + np.einsum("nd,nd,nd->n", after, prior, after)
         self.squares[lanes] = np.maximum(least, 0.0)
+        return sound
+
+    def _fade_root(self, lane: int, factor: float) -> None:
+        """Let R and theta_hat of a lane be those of factor V + P.
+
+        It is factor (V + P) + (1 - factor) P: each coordinate is told that it is 0, (1 - factor)
+        P_i times, by Potter's step.
+        """
+        root, theta = self.root[lane], self.theta_hat[lane]
+        root /= np.sqrt(factor)
+        for place, told in enumerate((1.0 - factor) * self.prior[lane]):
+            shadow = root[place].copy()
+            growth = 1.0 + told * float(shadow @ shadow)
+            gain = root @ shadow
+            theta -= gain * (told * theta[place] / growth)
+            root -= np.outer(gain, shadow * (told / (growth + np.sqrt(growth))))
 
     @classmethod
     def joined(cls, models: "Sequence[RidgeLanes]") -> "RidgeLanes":

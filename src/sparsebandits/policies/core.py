@@ -71,6 +71,8 @@ class Gate:
         return steps * H / (known + 1) * gap >= self.price * loss
 
 
+_ROUNDING = 1e-9
+
 _COUNTS = ("left", "awaited", "aged", "retired")
 _TOLD = ("told", "mean", "spread", "prior_scale", "renewal")
 
@@ -418,8 +420,9 @@ class Core:
             self._add(self.held, self.mean, self.told, self.spread)
             self.told = self.mean = self.spread = 0.0
         if self.recipe.prior_scale is not None and self.model.counts >= max(self.renewal, 1.0):
-            before, self.prior_scale = self.prior_scale, self.sigma**2
-            self.model.scale_prior(self.prior_scale / before, self.rng)
+            scale = self.sigma**2
+            if self.model.scale_prior(scale / self.prior_scale, self.design.base, self.rng):
+                self.prior_scale = scale
             self.renewal = 2 * self.model.counts
         if self.recipe.is_aged(self.aged):
             self.model.fade(float(self.recipe.weights(self.aged)), self.rng)
@@ -557,7 +560,9 @@ class Core:
                 f"state.told, state.mean and state.spread must be a number of rewards, their mean "
                 f"and spread, got {[self.told, self.mean, self.spread]}."
             )
-        if self.told + self.awaited > asked:
+        # What was decided since rewards faded last counts for more than 1.
+        most = (asked - self.awaited) * float(self.recipe.weights(-float(self.aged)))
+        if self.told > most * (1 + _ROUNDING):
             raise InvalidValueError(
                 f"state.told and state.awaited must be together at most the {asked} decisions "
                 f"made, got {self.told:g} and {self.awaited}."

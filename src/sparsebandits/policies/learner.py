@@ -255,7 +255,11 @@ class Learner:
 
         The learner counts the action that was played, given by its non-zeros, and has not chosen
         it: where an action was altered on its way, or made on another machine that rounds
-        otherwise, what is learned is still what was played.
+        otherwise, what is learned is still what was played. Of an exploration that was to be of
+        one action and was of another nothing is learned where only explorations count.
+
+        An action that the policy's sparsity does not allow is refused; `forget` the decision, and
+        give the pair to `warm_start`.
 
         Examples
         --------
@@ -271,7 +275,14 @@ class Learner:
             before = self._ledger.open[number]
             context = None if before.context is None else before.context.tolist()
             record = [list(indices), list(values), before.pull, context]
-            self._ledger.open[number] = read_played("open", record, dim)
+            played = read_played("open", record, dim)
+            if not self.policy.sparse_oracle.obeyed_by(played.action(dim), self.policy.action_set):
+                raise InvalidValueError(
+                    f"The action must be allowed by a sparsity of {self.policy.sparsity}, got "
+                    f"non-zeros at {describe(played.indices.tolist())}; forget({number}), and give "
+                    "the action and its reward to warm_start."
+                )
+            self._ledger.open[number] = replace(played, pull=self._rule.pull_of(played))
 
     def forget(self, decision: Decision | int) -> None:
         """Close a decision whose reward will never come."""

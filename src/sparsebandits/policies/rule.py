@@ -33,6 +33,9 @@ from sparsebandits.validation import (
     describe,
 )
 
+_SAME_ACTION = 1e-9
+"""How far, relative to its largest entry, rounding may move an action."""
+
 Answer = TypeVar("Answer")
 Draw = Callable[[np.random.Generator, FloatArray], None]
 
@@ -352,11 +355,23 @@ class Rule(ABC):
                 f"state.open must name explorations in 0..{self.explorations - 1}, or {EXPLOIT} "
                 f"for none, got {pull}."
             )
-        if pull != EXPLOIT and (self._exploration(pull, action) != action).any():
+        if self.pull_of(played) != pull:
             raise InvalidValueError(
                 f"state.open must hold the exploration actions that it names, got {pull} for "
                 f"{describe(action.tolist())}."
             )
+
+    def pull_of(self, played: Played) -> int:
+        """Return what was explored: nothing if another action was played than was asked for.
+
+        But for rounding: another machine has other last bits.
+        """
+        if played.pull == EXPLOIT:
+            return EXPLOIT
+        action = played.action(self.dim)
+        asked = self._exploration(played.pull, action)
+        slack = _SAME_ACTION * np.abs(asked).max(initial=0.0)
+        return played.pull if (np.abs(asked - action) <= slack).all() else EXPLOIT
 
     def _exploration(self, pull: int, action: FloatArray) -> FloatArray:
         """Return what must have been played; `action`, which was saved, where that may be any."""

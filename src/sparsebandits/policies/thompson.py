@@ -166,12 +166,10 @@ class SparseThompson(Policy):
         may_be = not self.guarantee and isinstance(H, int) and X.is_convex and X.contains_zero
         return may_be and X.dim > max(4 * H + 16, FRESH)
 
-    @property
+    @cached_property
     def design(self) -> Design:
         """The columns of the regression."""
-        centre = None
-        if np.any(self.prior_mean):
-            centre = np.broadcast_to(self.prior_mean, self.action_set.dim)
+        centre = self._of_each(self.prior_mean) if np.any(self.prior_mean) else None
         return Design(self.action_set.dim, self.intercept, self.context, centre)
 
     @cached_property
@@ -186,14 +184,25 @@ class SparseThompson(Policy):
         lower, upper = self.action_set.axis_reach()
         return read_only(np.argsort(-np.maximum(centre * upper, centre * lower), kind="stable"))
 
+    @cached_property
+    def _scale(self) -> FloatArray | None:
+        """The deviation that is believed of each coordinate, (dim,)."""
+        return None if self.prior_scale is None else self._of_each(self.prior_scale)
+
+    def _of_each(self, given: float | FloatArray) -> FloatArray:
+        """Return an entry per coordinate, (dim,).
+
+        A whole array: sums over a broadcast one have other last bits than over its copies.
+        """
+        return read_only(np.full(self.action_set.dim, given))
+
     def rule(self, generators: Sequence[np.random.Generator], block: int = 1) -> Rule:
         """Return the decision rule with one lane per generator."""
         find = Recipe.among_many if self.is_gated else Recipe.on
         recipe = find(self.action_set, self.sparsity).told(self.horizon)
         recipe = replace(recipe, half_life=self.half_life)
         if self.prior_scale is not None:
-            scale = np.broadcast_to(self.prior_scale, self.action_set.dim)
-            recipe = replace(recipe, prior_scale=scale, evidence=False)
+            recipe = replace(recipe, prior_scale=self._scale, evidence=False)
         if self.is_gated:
             return CoreRule(self, generators, recipe, self.design, self.sigma, self._order)
         kind = FlooredThompsonRule if self.guarantee else ThompsonRule

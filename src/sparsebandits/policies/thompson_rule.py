@@ -351,11 +351,12 @@ class ThompsonRule(JoiningRule):
         if not lanes.size:
             return
         if self.recipe.evidence:
-            learned = self.posterior.learn_prior(lanes, self._unit, self.design.base)
-            self.prior_scale[lanes], self.sigma_young[lanes] = learned
+            learned = self.posterior.likely_prior(lanes, self._unit, self.design.base)
+            scale, self.sigma_young[lanes] = learned
         else:
-            self.prior_scale[lanes] = scale = self._level(self.posterior, lanes) ** 2
-            self.posterior.set_prior(lanes, scale, self._unit, self.design.base)
+            scale = self._level(self.posterior, lanes) ** 2
+        taken = self.posterior.set_prior(lanes, scale, self._unit, self.design.base)
+        self.prior_scale[lanes[taken]] = scale[taken]
         known = self.posterior.counts[lanes]
         self.renewal[lanes] = np.maximum(known + 1, np.ceil(1.05 * known))
 

@@ -16,6 +16,7 @@ import sparsebandits as sb
 from sparsebandits.validation import FloatArray
 from tests.browsers import find_chromium
 from tests.dashboard.logs import write_log
+from tests.dashboard.test_page_process import spent, workers
 from tests.dashboard.visitors import Visitors
 from tests.service import playing
 from tests.service.servers import Server
@@ -238,9 +239,9 @@ def thread_seconds(ticks: CDPSession) -> float:
 
 
 def server_seconds(server: Server) -> float:
-    """Processor time of the server so far."""
-    fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Processor time so far, of the server and of the process that computes its pages."""
+    pids = [server.pid, *workers(server)]
+    return sum(spent(pid) for pid in pids) / os.sysconf("SC_CLK_TCK")
 
 
 def check_page(window: Window, path: str, *widths: int) -> None:

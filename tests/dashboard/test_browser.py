@@ -159,6 +159,7 @@ def fill(server: Server) -> None:
     write_log(server.store, "new", thompson, lambda number, action: None, 2)
     write_log(server.store, "a-campaign", thompson, learned, 150)
     write_log(server.store, "long", ball, drifting, 10_000)
+    write_log(server.store, "huge", thompson, lambda n, x: 1e12 * learned(n, x), 20)
 
 
 def test_ten_thousand_decisions_and_every_page(
@@ -199,6 +200,10 @@ def test_ten_thousand_decisions_and_every_page(
     for path in ("", "/what-if?sparsity=1", "/decisions", "/health"):
         check_page(window, f"/learners/a-campaign{path}", WIDE, NARROW)
     check_page(window, "/", WIDE, NARROW)
+    for width in (WIDE, NARROW):  # numbers that take much room leave it to the last column
+        page.set_viewport_size({"width": width, "height": 800})
+        window.go("/learners/huge")
+        assert page.evaluate(OVERHANG) <= 0, width
     check_resize(window, "/learners/a-campaign")
     page.emulate_media(media="print")
     page.pdf(path=tmp_path / "page.pdf")

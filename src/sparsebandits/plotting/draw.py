@@ -41,6 +41,7 @@ _TICKS = tuple(digit * 10.0**power for power in range(-6, 7) for digit in (1, 2,
 _LEGEND_WIDTH = 2.6
 _LEGEND_LETTERS = 34
 _PANEL_WIDTH, _PANEL_HEIGHT = 4.6, 3.5
+_CATEGORY_WIDTH = 0.8
 _NOTE_LINE = 0.135
 _SCATTER_POINTS = 40
 
@@ -94,7 +95,8 @@ def _canvas(figure: Figure) -> Any:
     beside = sum(len(panel.series) > _INSIDE for panel in figure.panels)
     if beside:
         height += 0.6
-    width = max(_PANEL_WIDTH * count, 6.4) + _LEGEND_WIDTH * beside
+    wanted = sum(max(_PANEL_WIDTH, _CATEGORY_WIDTH * len(p.categories)) for p in figure.panels)
+    width = max(wanted, 6.4) + _LEGEND_WIDTH * beside
     canvas, axes = pyplot.subplots(1, count, figsize=(width, height), squeeze=False)
     for ax, panel in zip(axes[0], figure.panels, strict=True):
         _draw_panel(ax, panel)
@@ -135,7 +137,9 @@ def _draw_panel(ax: "Axes", panel: Panel) -> None:
     ax.set_xlabel(panel.x_label, fontsize=8.5)
     ax.set_ylabel(panel.y_label, fontsize=8.5)
     ax.tick_params(labelsize=8)
-    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.grid(alpha=0.25, linewidth=0.6, axis="y" if panel.categories else "both")
+    for left in range(0, len(panel.categories), 2):  # whose marks stand where
+        ax.axvspan(left - 0.5, left + 0.5, color="#000000", alpha=0.04, linewidth=0)
     ax.spines[["top", "right"]].set_visible(False)
     if len(panel.series) > _INSIDE:
         handles, labels = ax.get_legend_handles_labels()

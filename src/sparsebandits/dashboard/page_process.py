@@ -22,9 +22,6 @@ from sparsebandits.service.auth import Caller
 _HEADERS = (b"if-none-match", b"x-live")
 """What pages ask of a request."""
 
-_PATIENCE = 2.0
-"""Seconds that the process has to end by itself."""
-
 LENGTH = 4
 """Bytes before a message, that say how long it is."""
 
@@ -117,17 +114,13 @@ class PageProcess:
             self._waiting.clear()
 
     async def stop(self) -> None:
-        """End the process."""
+        """End the process, in the midst of a page too: it only reads."""
         process, listening = self._process, self._listening
         if process is None or listening is None:
             return
-        assert process.stdin is not None
-        process.stdin.close()
-        try:
-            await asyncio.wait_for(process.wait(), _PATIENCE)
-        except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
             process.kill()
-            await process.wait()
+        await process.wait()
         await listening
 
     async def show(self, visit: Visit) -> Response:

@@ -69,7 +69,7 @@ def test_the_fate_of_each_decision() -> None:
         "all": 7, "open": 2, "told": 4, "late": 1, "corrected": 2, "expired": 1, "forgotten": 0,
     }  # fmt: skip
     [late] = table_of(history, Wanted(state="late"), NAMES).rows
-    assert (late.action, late.state, late.delay) == ("tv 1, radio 1", "late", 5.0)
+    assert (late.action, late.state, late.delay) == ("tv: 1, radio: 1", "late", 5.0)
     assert matching(history, Wanted(coordinate="search"), NAMES).tolist() == [4, 6]
     with pytest.raises(sb.SparseBanditsError, match="no coordinate 'cinema'"):
         matching(history, Wanted(coordinate="cinema"), NAMES)

@@ -210,7 +210,7 @@ def test_ten_thousand_decisions_and_every_page(
     assert (tmp_path / "page.pdf").stat().st_size > 20_000
 
 
-def test_long_names_are_shortened_to_what_tells_them_apart(window: Window) -> None:
+def test_names_and_numbers_are_short_and_told_apart(window: Window) -> None:
     page = window.go("/login")
     names = [f"ingredient number {k} of the supplier {10 - k}" for k in range(3)]
     short = page.evaluate("names => shortNames(names, 20)", names)
@@ -218,6 +218,8 @@ def test_long_names_are_shortened_to_what_tells_them_apart(window: Window) -> No
     assert page.evaluate("shortNames(['tv', 'radio'], 20)") == ["tv", "radio"]
     alone = page.evaluate("name => shortNames([name], 20)", names[0])
     assert alone == ["ingredient nu…ier 10"]
+    marks = page.evaluate("[1.5e12, 5e-13, 2e4, 0.5, 0].map(value => short(value, 0.5))")
+    assert marks == ["1.5e+12", "5e−13", "20,000", "0.5", "0"]  # as plotly writes them
 
 
 def check_resize(window: Window, path: str) -> None:

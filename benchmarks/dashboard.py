@@ -9,6 +9,7 @@ server's part from the machine's, with another server's page loaded without a pa
 
 import importlib.util
 import multiprocessing
+import os
 import re
 import shutil
 import statistics
@@ -20,27 +21,31 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import httpx
 import numpy as np
 
 import sparsebandits as sb
 
-DECISIONS, ASKS, ROUNDS, BROWSERS = 10_000, 200, 12, 3
+DECISIONS, ASKS, ROUNDS, BROWSERS, LOADS = 10_000, 200, 12, 3, 500
+TYPING = 3.0
+"""Seconds that somebody takes to type a token, while the process that computes pages starts."""
+
 OPEN_PAGES, POLL = 5, 2.0
 POLICY = sb.SparseThompson(action_set=sb.LpBall(dim=20), sparsity=3)
 SERVE = "from sparsebandits_command import main; main()"
 
 
 @contextmanager
-def serving(folder: str) -> Iterator[tuple[str, str]]:
+def serving(folder: str) -> Iterator[tuple[str, str, int]]:
     arguments = ["serve", "--port", "0", "--quiet", "--store", f"sqlite:///{folder}/store.db"]
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, *arguments], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         address, token = (process.stdout.readline().split() for _ in range(2))
-        yield address[1], token[-1]
+        yield address[1], token[-1], process.pid
         process.terminate()
 
 
@@ -173,9 +178,45 @@ def described(taken: list[float]) -> str:
     return ", ".join(f"p{p} {np.percentile(taken, p):.1f}" for p in (50, 95, 99)) + " ms"
 
 
+def processor(pid: int) -> float:
+    """Return the processor time that a process has taken so far, in milliseconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def what_a_page_costs(api: httpx.Client, url: str, token: str, server: int) -> None:
+    """Tell the server's processor time from that of the process that computes its pages."""
+    with httpx.Client(base_url=url, timeout=60) as people:
+        people.get("/login")
+        time.sleep(TYPING)
+        log_in(people, token)
+        [worker] = map(int, Path(f"/proc/{server}/task/{server}/children").read_text().split())
+
+        def costs(work: Callable[[], object], times: int) -> list[float]:
+            before = [processor(pid) for pid in (server, worker)]
+            work()
+            after = [processor(pid) for pid in (server, worker)]
+            return [(a - b) / times for a, b in zip(after, before, strict=True)]
+
+        def load(times: int) -> int:
+            return [len(people.get("/learners/long").content) for _ in range(times)][-1]
+
+        started = time.perf_counter()
+        first = costs(lambda: load(1), 1)
+        taken = time.perf_counter() - started
+        print(
+            f"{DECISIONS:,} decisions: the first page after {taken:.2f} s, {load(1) // 1000} kB; "
+            f"{first[0]:.0f} ms of the server's processor time, {first[1]:.0f} of the worker's"
+        )
+        again = costs(lambda: load(LOADS), LOADS)
+        print(f"loaded again: {again[0]:.1f} ms of the server's, {again[1]:.1f} of the worker's")
+        played = costs(lambda: ask_and_tell(api), ASKS)
+        print(f"an ask and a tell: {played[0]:.1f} ms of the server's")
+
+
 def main() -> None:
     with ExitStack() as stack:
-        (url, token), (other, other_token) = (
+        (url, token, server), (other, other_token, _) = (
             stack.enter_context(serving(stack.enter_context(tempfile.TemporaryDirectory())))
             for _ in range(2)
         )
@@ -187,12 +228,7 @@ def main() -> None:
         ]
         for api in apis:
             fill(api)
-        people = stack.enter_context(httpx.Client(base_url=url, timeout=60))
-        log_in(people, token)
-        started = time.perf_counter()
-        size = len(people.get("/learners/long").raise_for_status().content)
-        first = time.perf_counter() - started
-        print(f"{DECISIONS:,} decisions: the first page after {first:.2f} s, {size // 1000} kB")
+        what_a_page_costs(apis[0], url, token, server)
         first_pages(url, token)
         asks_while_pages_are_open(apis[0], (url, token), (other, other_token))
 

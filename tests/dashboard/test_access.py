@@ -205,7 +205,7 @@ def test_lines_to_copy_run(visitors: Visitors, monkeypatch: pytest.MonkeyPatch) 
     assert created["key"] == "copied"  # the same again is no conflict
     assert created["reward_wait"] == 60
     [(name, dose)] = asked["decisions"][0]["action"].items()
-    assert f"<strong>{html.escape(name)}</strong> {dose:g}" in made.text.replace("&#39;", "&#x27;")
+    assert f"<strong>{html.escape(name)}</strong>: {dose:g}" in made.text.replace("&#39;", "&#x27;")
     assert told["state"] == "told"
     exec(python, {})
     assert playing.exported(visitors.client(), "copied")["state"]["next_id"] == 3

@@ -16,6 +16,7 @@ import sparsebandits as sb
 from sparsebandits.validation import FloatArray
 from tests.browsers import find_chromium
 from tests.dashboard.logs import write_log
+from tests.dashboard.test_page_process import spent, workers
 from tests.dashboard.visitors import Visitors
 from tests.service import playing
 from tests.service.servers import Server
@@ -158,6 +159,7 @@ def fill(server: Server) -> None:
     write_log(server.store, "new", thompson, lambda number, action: None, 2)
     write_log(server.store, "a-campaign", thompson, learned, 150)
     write_log(server.store, "long", ball, drifting, 10_000)
+    write_log(server.store, "huge", thompson, lambda n, x: 1e12 * learned(n, x), 20)
 
 
 def test_ten_thousand_decisions_and_every_page(
@@ -198,13 +200,17 @@ def test_ten_thousand_decisions_and_every_page(
     for path in ("", "/what-if?sparsity=1", "/decisions", "/health"):
         check_page(window, f"/learners/a-campaign{path}", WIDE, NARROW)
     check_page(window, "/", WIDE, NARROW)
+    for width in (WIDE, NARROW):  # numbers that take much room leave it to the last column
+        page.set_viewport_size({"width": width, "height": 800})
+        window.go("/learners/huge")
+        assert page.evaluate(OVERHANG) <= 0, width
     check_resize(window, "/learners/a-campaign")
     page.emulate_media(media="print")
     page.pdf(path=tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").stat().st_size > 20_000
 
 
-def test_long_names_are_shortened_to_what_tells_them_apart(window: Window) -> None:
+def test_names_and_numbers_are_short_and_told_apart(window: Window) -> None:
     page = window.go("/login")
     names = [f"ingredient number {k} of the supplier {10 - k}" for k in range(3)]
     short = page.evaluate("names => shortNames(names, 20)", names)
@@ -212,6 +218,8 @@ def test_long_names_are_shortened_to_what_tells_them_apart(window: Window) -> No
     assert page.evaluate("shortNames(['tv', 'radio'], 20)") == ["tv", "radio"]
     alone = page.evaluate("name => shortNames([name], 20)", names[0])
     assert alone == ["ingredient nu…ier 10"]
+    marks = page.evaluate("[1.5e12, 5e-13, 2e4, 0.5, 0].map(value => short(value, 0.5))")
+    assert marks == ["1.5e+12", "5e\u221213", "20,000", "0.5", "0"]  # as plotly writes them
 
 
 def check_resize(window: Window, path: str) -> None:
@@ -238,9 +246,9 @@ def thread_seconds(ticks: CDPSession) -> float:
 
 
 def server_seconds(server: Server) -> float:
-    """Processor time of the server so far."""
-    fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Processor time so far, of the server and of the process that computes its pages."""
+    pids = [server.pid, *workers(server)]
+    return sum(spent(pid) for pid in pids) / os.sysconf("SC_CLK_TCK")
 
 
 def check_page(window: Window, path: str, *widths: int) -> None:

@@ -98,7 +98,7 @@ def test_a_saved_learner_with_a_context_and_rules(tmp_path: Path) -> None:
 
 def test_a_sweeps_folder(tmp_path: Path) -> None:
     plan = {
-        "trials": 3, "horizon": 60, "sparsity": 1, "dim": 4,
+        "trials": 3, "horizon": 60, "sparsity": 1, "axes": {"dim": [4, 5]},
         "policies": [{"kind": "sparse-thompson"}, {"kind": "random-sparse"}],
         "environments": [
             {"action_set": {"kind": "lp-ball"}, "theta_star": {"kind": "uniform-cube"}},
@@ -116,10 +116,10 @@ def test_a_sweeps_folder(tmp_path: Path) -> None:
     known = {"If-None-Match": page.headers["etag"], "X-Live": "1"}
     assert client.get("/", **known).status_code == 304
     cell = client.get("/cells/0")
-    assert "number 1 of the 2 cells" in cell.text
+    assert "number 1 of the 2 policies" in cell.text  # those for the other d are no match
     assert chart_ids(cell) == ["regret", "support"]
     assert '"dash": "dash"' in cell.text  # the other one, to be told apart
-    assert client.get("/cells/2").status_code == 404
+    assert client.get("/cells/4").status_code == 404
     assert {path: path.stat().st_mtime_ns for path in done.folder.rglob("*")} == before
 
 

@@ -168,6 +168,15 @@ def test_normality_is_that_of_scipy(rng: np.random.Generator, size: int) -> None
         np.testing.assert_allclose(normality_test(values).p, expected, rtol=1e-6)
 
 
+def test_rewards_without_noise_are_no_drift(rng: np.random.Generator) -> None:
+    """What rounding leaves of them is neither normal nor steady, and says nothing."""
+    noisy = sample(rng, plain)
+    for rewards in (np.ones(400), 1e6 + noisy.actions @ THETA, np.zeros(400)):
+        exact = replace(noisy, rewards=rewards)
+        assert not any(found.state == "look" for found in health.findings(exact))
+        assert not health.drift_test(exact).is_alarm
+
+
 def test_alarms_are_as_rare_as_they_say(rng: np.random.Generator) -> None:
     """Of 400 right models p < 0.1 in 40 +- 6 where the level is exact.
 

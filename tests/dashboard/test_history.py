@@ -1,9 +1,12 @@
 """What a log says of decisions, and what is drawn from it, against slow and obvious versions."""
 
+import json
+
 import numpy as np
 import pytest
 
 import sparsebandits as sb
+from sparsebandits.dashboard.charts import Chart, Line
 from sparsebandits.dashboard.coordinates import usage
 from sparsebandits.dashboard.decisions import Wanted, matching, table_of
 from sparsebandits.dashboard.history import History, LogReader, saved_history
@@ -66,7 +69,7 @@ def test_the_fate_of_each_decision() -> None:
         "all": 7, "open": 2, "told": 4, "late": 1, "corrected": 2, "expired": 1, "forgotten": 0,
     }  # fmt: skip
     [late] = table_of(history, Wanted(state="late"), NAMES).rows
-    assert (late.action, late.state, late.delay) == ("tv 1, radio 1", "late", 5.0)
+    assert (late.action, late.state, late.delay) == ("tv: 1, radio: 1", "late", 5.0)
     assert matching(history, Wanted(coordinate="search"), NAMES).tolist() == [4, 6]
     with pytest.raises(sb.SparseBanditsError, match="no coordinate 'cinema'"):
         matching(history, Wanted(coordinate="cinema"), NAMES)
@@ -194,3 +197,12 @@ def test_without_a_posterior_the_estimate_speaks_and_without_rewards_nothing_doe
     chart = reward_chart(saved_history(learner))
     assert chart is not None
     assert "</" not in chart.json
+
+
+@pytest.mark.parametrize(("unit", "form"), [(1e-12, "e"), (1e-4, "e"), (1.0, None), (2e9, "e")])
+def test_axes_write_huge_and_tiny_numbers_as_sentences_do(unit: float, form: str | None) -> None:
+    line = Line(x=[1, 2], y=[-unit, 0.0], label="reward")
+    chart = Chart(id="a", title="a", x_label="x", y_label="y", layers=(line,), sentence="A.")
+    layout = json.loads(chart.json)["layout"]
+    assert layout["yaxis"].get("exponentformat") == form
+    assert "exponentformat" not in layout["xaxis"]

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 from sparsebandits.dashboard import learner_pages
 from sparsebandits.dashboard.access import Door
+from sparsebandits.dashboard.file_app import let_in
 from sparsebandits.dashboard.routes import add_routes, learner_routes
 from sparsebandits.dashboard.sources import FileSource, StoreSource, View
 from sparsebandits.service.residents import Resident, Residents
@@ -45,7 +46,7 @@ class Changing(FileSource):
 async def looked_at(source: Changing) -> list[tuple[int, int]]:
     """Return status and number of computations, of a load, polls and a load as things change."""
     app, seen = FastAPI(), []
-    add_routes(app, learner_routes(Door(None), source))
+    add_routes(app, learner_routes(Door(let_in), source))
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
         path = f"/learners/{source.key}"

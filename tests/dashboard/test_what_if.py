@@ -2,18 +2,22 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sparsebandits as sb
 from sparsebandits.dashboard.what_if import (
+    Comparison,
+    Option,
     Question,
     budget_of,
     compare,
     in_words,
     read_question,
 )
+from sparsebandits.dashboard.words import number
 
 NAMES = ["tv", "radio", "print", "search", "social"]
 THETA = np.array([0.9, 0.7, 0.1, 0.5, -0.4])
@@ -73,7 +77,19 @@ def test_it_is_the_best_of_the_changed_set(
     assert thetas is not None
     gains = [theta @ (found.instead.action - found.today.action) for theta in thetas[1:]]
     assert found.low == pytest.approx(np.quantile(gains, 0.025))
-    assert in_words(found).startswith("It makes no" if found.difference == 0 else "By the estimate")
+    if found.difference == 0:
+        assert in_words(found).startswith("It makes no difference")
+    else:  # as much less as the interval says
+        less = f"{number(-found.high)} to {number(-found.low)} less)."
+        assert in_words(found).endswith(less)
+
+
+def test_small_rewards_make_a_difference_too() -> None:
+    small = Option(doses=(), value=1e-12, is_proven=True, upper_bound=1e-12, method="",
+                   action=np.zeros(1))  # fmt: skip
+    large = replace(small, value=3e-12)
+    found = Comparison(today=small, instead=large, difference=2e-12)
+    assert in_words(found).startswith("By the estimate it earns 2e-12 more per decision")
 
 
 def test_rules_contexts_and_sets_without_a_budget() -> None:

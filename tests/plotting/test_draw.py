@@ -3,24 +3,27 @@
 import numpy as np
 import pytest
 
-from sparsebandits.plotting.draw import MARKS, _draw_marks, _draw_series
+from sparsebandits.plotting.draw import LINES, MARKS, PALETTE, _draw_marks, _draw_series
 from sparsebandits.plotting.figure import Panel, Series
 
 
-def test_twenty_policies_are_told_apart() -> None:
-    """By colour and line, or by colour, mark and filling."""
+def test_seventy_policies_are_told_apart() -> None:
+    """By colour, line and mark, or by colour, mark and filling; and no mark hides another."""
     figures = pytest.importorskip("matplotlib.figure")
-    at = np.arange(3.0)
-    series = [Series(label=str(n), x=at, y=at + n, style=n) for n in range(20)]
-    assert len(series) > len(MARKS)
-    panel = Panel(title="", x_label="", y_label="", series=tuple(series))
+    at, many = np.arange(3.0), 70
+    series = tuple(Series(label=str(n), x=at, y=at, style=n) for n in range(many))
+    assert many > max(len(PALETTE) * len(LINES), 2 * len(MARKS))
+    panel = Panel(title="", x_label="", y_label="", series=series)
     marks, lines = figures.Figure().subplots(1, 2)
     for each in series:
-        _draw_marks(marks, each)
+        _draw_marks(marks, each, panel)
         _draw_series(lines, each, panel)
-    seen = {
-        (artist.get_marker(), artist.get_markerfacecolor(), artist.get_markeredgecolor())
-        for artist in marks.lines
+    looks = {(mark.get_marker(), mark.get_fillstyle(), mark.get_color()) for mark in marks.lines}
+    assert len(looks) == many
+    assert len({mark.get_xdata()[1] for mark in marks.lines}) == many
+    assert all(abs(mark.get_xdata()[1] - 1.0) < 0.5 for mark in marks.lines)  # in its category
+    looks = {
+        (line.get_color(), str(line._unscaled_dash_pattern), line.get_marker())
+        for line in lines.lines
     }
-    assert len(seen) == 20
-    assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines.lines}) == 20
+    assert len(looks) == many

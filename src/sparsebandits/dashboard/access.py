@@ -1,8 +1,6 @@
 """Every page and form on its way: who asks, whether they may, what is sent with the answer."""
 
-import hmac
 import logging
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +10,9 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from sparsebandits.dashboard.pages import render
-from sparsebandits.dashboard.sessions import COOKIE, LOGIN_COOKIE, Session, Sessions, set_cookie
+from sparsebandits.dashboard.sessions import Session
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.service.answers import RefusedError
-from sparsebandits.service.auth import Caller
 from sparsebandits.service.context import as_key, read_body
 
 _LOGGER = logging.getLogger("sparsebandits.dashboard")
@@ -90,14 +87,16 @@ Handler = Callable[[Visit], Awaitable[Response]]
 
 
 class Door:
-    """Lets requests in; `sessions` is None where a file is shown to whoever is on this machine."""
+    """Lets requests in.
 
-    def __init__(self, sessions: Callable[[], Sessions] | None) -> None:
-        self._sessions = sessions
-        self._nobody = Session("", Caller("", "read", ""))
+    Parameters
+    ----------
+    session_of : callable
+        Returns the session behind a request; None where somebody has to log in first.
+    """
 
-    async def _session(self, request: Request) -> Session | None:
-        return self._nobody if self._sessions is None else await self._sessions().of(request)
+    def __init__(self, session_of: Callable[[Request], Awaitable[Session | None]]) -> None:
+        self._session_of = session_of
 
     def endpoint(self, scope: str, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         """Return what answers requests: `handler`, for those whose token has the scope."""
@@ -106,7 +105,7 @@ class Door:
             request.scope["call"] = "dashboard"
             session: Session | None = None
             try:
-                session = await self._session(request)
+                session = await self._session_of(request)
                 if session is None:
                     return self._ask_to_log_in(request)
                 request.scope["caller"] = session.caller.id
@@ -135,61 +134,6 @@ class Door:
             return with_headers(RedirectResponse(f"/login?next={quote(path)}", 303))
         refusal = RefusedError("no-token", "The session has ended; log in again.")
         return with_headers(_refusal(None, refusal))
-
-    # ------------------------------------------------------------------ in and out
-
-    async def show_login(self, request: Request) -> Response:
-        """Show the form to log in."""
-        return self._login_page(request, request.query_params.get("next", "/"))
-
-    def _login_page(self, request: Request, onward: str, problem: str = "") -> Response:
-        request.scope["call"] = "dashboard"
-        csrf = secrets.token_urlsafe(24)
-        text = render(
-            "login.html", session=None, said="", path="/login", csrf=csrf, problem=problem,
-            onward=local_path(onward),
-        )  # fmt: skip
-        response = HTMLResponse(text, 401 if problem else 200)
-        set_cookie(request, response, LOGIN_COOKIE, csrf)
-        return with_headers(response)
-
-    async def log_in(self, request: Request) -> Response:
-        """Open a session for a token that is valid."""
-        assert self._sessions is not None
-        form: dict[str, str] = {}
-        try:
-            form = await read_form(request)
-            sent, kept = form.get("csrf", ""), request.cookies.get(LOGIN_COOKIE, "")
-            if not kept or not hmac.compare_digest(sent.encode(), kept.encode()):
-                raise RefusedError("no-token", "The form was too old; please try once more.")
-            cookie, _ = await self._sessions().open(form.get("token", ""))
-        except RefusedError as refusal:
-            return self._login_page(request, form.get("next", "/"), refusal.detail)
-        self._sessions().close(request)
-        response = RedirectResponse(local_path(form.get("next", "/")), 303)
-        set_cookie(request, response, COOKIE, cookie)
-        response.delete_cookie(LOGIN_COOKIE, path="/")
-        return with_headers(response)
-
-    async def log_out(self, visit: Visit) -> Response:
-        """End the session."""
-        assert self._sessions is not None
-        self._sessions().close(visit.request)
-        response = RedirectResponse("/login", 303)
-        response.delete_cookie(COOKIE, path="/")
-        return response
-
-
-def local_path(given: str) -> str:
-    """Return a path of this server; whatever else is given leads to the first page.
-
-    Examples
-    --------
-    >>> local_path("/learners/a?by=time"), local_path("//evil.example"), local_path("https://x")
-    ('/learners/a?by=time', '/', '/')
-    """
-    is_local = given.startswith("/") and not given.startswith(("//", "/\\"))
-    return given if is_local and given.isprintable() else "/"
 
 
 async def read_form(request: Request) -> dict[str, str]:

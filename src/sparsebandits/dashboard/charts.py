@@ -19,6 +19,9 @@ Role = Literal["main", "quiet", "second"]
 Dash = Literal["dash", "dot", "dashdot", "longdash", "longdashdot"]
 DASHES: tuple[Dash, ...] = get_args(Dash)
 
+_HUGE, _TINY = 1e9, 1e-3
+"""Beyond, axes have powers of ten, as sentences and tables do, and not T or p."""
+
 _FEW = 8
 """Whole numbers up to which each has its mark below an axis."""
 
@@ -174,6 +177,10 @@ class Chart:
                 x_axis["dtick"] = 1
         if self.y_from_zero:
             y_axis["rangemode"] = "tozero"
+        for name, axis in (("x", x_axis), ("y", y_axis)):
+            sizes = [abs(v) for trace in traces for v in trace[name] if isinstance(v, float)]
+            if max(sizes, default=1.0) > _HUGE or 0 < max(sizes, default=1.0) < _TINY:
+                axis["exponentformat"] = "e"
         x_axis |= {"type": "log"} if self.x_log else {}
         y_axis |= {"type": "log"} if self.y_log else {}
         layout = {

@@ -111,7 +111,7 @@ def _row(history: History, place: int, names: Sequence[str] | None) -> Row:
         asked_at=clock(asked) if math.isfinite(asked) else "",
         state=_word(history, place),
         phase=str(history.phases[place]),
-        action=", ".join(f"{name} {number(dose, 4)}" for name, dose in action.items()) or "nothing",
+        action=", ".join(f"{name}: {number(x, 4)}" for name, x in action.items()) or "nothing",
         context=", ".join(number(each) for each in _context(history, place)),
         reward=float(history.rewards[place]),
         delay=float(history.closed_at[place]) - asked,

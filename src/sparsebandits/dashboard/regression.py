@@ -19,6 +19,9 @@ ALARM = 0.001
 _DEPENDENT = 1e-6
 """Relative size below which a direction among columns is rounding."""
 
+_ROUNDING = 1e-12
+"""Relative length below which what is left of rewards is rounding."""
+
 _FRESH = 1e-4
 """Relative length below which a column adds nothing to those before it."""
 
@@ -75,8 +78,14 @@ def _orthonormal(columns: FloatArray) -> FloatArray:
 def residuals_of(columns: FloatArray, rewards: FloatArray) -> tuple[FloatArray, int]:
     """Return what least squares leave unexplained, (n,), and the degrees of freedom left."""
     basis = basis_of(columns)
-    rest = rewards - basis @ (basis.T @ rewards)
-    return rest, rewards.size - basis.shape[1]
+    return _rest(basis, rewards), rewards.size - basis.shape[1]
+
+
+def _rest(basis: FloatArray, rewards: FloatArray) -> FloatArray:
+    """Return what is left of rewards; zeros where it is rounding alone."""
+    rest = np.asarray(rewards - basis @ (basis.T @ rewards))
+    is_rounding = np.linalg.norm(rest) <= _ROUNDING * np.linalg.norm(rewards)
+    return np.zeros_like(rest) if is_rounding else rest
 
 
 def f_test(columns: FloatArray, more: FloatArray, rewards: FloatArray) -> Found:
@@ -98,14 +107,14 @@ def f_test(columns: FloatArray, more: FloatArray, rewards: FloatArray) -> Found:
     beyond = more - basis @ (basis.T @ more)
     fresh = np.linalg.norm(beyond, axis=0) > _FRESH * np.maximum(lengths, 1e-300)
     added = basis_of(beyond[:, fresh])
-    rest = rewards - basis @ (basis.T @ rewards)
+    rest = _rest(basis, rewards)
     between, left = added.shape[1], rewards.size - basis.shape[1] - added.shape[1]
     if not between or left < 1:
         return UNKNOWN
     explained = float(((added.T @ rest) ** 2).sum())
     whole = float((rest**2).sum())
     unexplained = max(whole - explained, 0.0)
-    if whole <= 1e-20 * float((rewards**2).sum()):  # nothing was left to explain
+    if not whole > 0:  # nothing was left to explain
         return Found(1.0, 0.0, between)
     if unexplained <= 1e-12 * whole:
         return Found(0.0, 1.0, between)

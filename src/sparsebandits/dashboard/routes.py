@@ -5,17 +5,19 @@ import contextlib
 import gzip
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 
 from fastapi import FastAPI, Request, Response
 
 from sparsebandits.dashboard import pages
 from sparsebandits.dashboard.access import HEADERS, Door, Visit
+from sparsebandits.dashboard.entrance import Entrance
 from sparsebandits.dashboard.forms import Forms
 from sparsebandits.dashboard.learner_pages import LearnerPages
 from sparsebandits.dashboard.overview import EXAMINED, PAGE, SORTS, TAIL, WORDS, sorted_list
+from sparsebandits.dashboard.page_process import PageProcess
 from sparsebandits.dashboard.sessions import Sessions
-from sparsebandits.dashboard.sources import Source, StoreSource
+from sparsebandits.dashboard.sources import Source
 from sparsebandits.service.call import Service
 from sparsebandits.service.settings import Settings
 
@@ -26,18 +28,24 @@ def add_pages(app: FastAPI, settings: Settings) -> contextlib.AbstractAsyncConte
     """Add the dashboard to a service; what is returned is entered while the service runs."""
     pages.asset_url(pages.PLOTLY)  # missing, it would be missed on every page
     kept: dict[str, Sessions] = {}
-    source = StoreSource(settings.store)
-    door = Door(lambda: kept["sessions"])
+    process = PageProcess(settings.store)
+    door = Door(lambda request: kept["sessions"].of(request))
+    entrance = Entrance(lambda: kept["sessions"])
     forms = Forms(lambda: _service(app))
+
+    async def show_login(request: Request) -> Response:
+        with contextlib.suppress(OSError):  # said by the page that needs it
+            await process.start()  # it is ready when somebody has typed a token
+        return await entrance.show_login(request)
+
     reading: dict[str, Endpoint] = {
-        "/": door.endpoint("read", Overview(source).show),
-        **learner_routes(door, source),
+        **dict.fromkeys(("/", *_OF_A_LEARNER), door.endpoint("read", process.show)),
         "/new": door.endpoint("admin", forms.show_new),
-        "/login": door.show_login,
+        "/login": show_login,
     }
     posting: dict[str, Endpoint] = {
-        "/login": door.log_in,
-        "/logout": door.endpoint("read", door.log_out),
+        "/login": entrance.log_in,
+        "/logout": door.endpoint("read", entrance.log_out),
         "/new": door.endpoint("admin", forms.make),
         "/learners/{key}/ask": door.endpoint("play", forms.ask),
         "/learners/{key}/tell": door.endpoint("play", forms.tell),
@@ -47,12 +55,11 @@ def add_pages(app: FastAPI, settings: Settings) -> contextlib.AbstractAsyncConte
 
     @contextlib.asynccontextmanager
     async def running() -> AsyncIterator[None]:
-        source.start()
         kept["sessions"] = Sessions(app.state.gate)
         try:
             yield
         finally:
-            await source.stop()
+            await process.stop()
 
     return running()
 
@@ -62,16 +69,27 @@ def _service(app: FastAPI) -> Service:
     return service
 
 
+_OF_A_LEARNER: dict[str, Callable[[LearnerPages, Visit], Awaitable[Response]]] = {
+    "/learners/{key}": LearnerPages.show,
+    "/learners/{key}/what-if": LearnerPages.what_if,
+    "/learners/{key}/decisions": LearnerPages.decisions,
+    "/learners/{key}/decisions.{kind}": LearnerPages.download,
+    "/learners/{key}/health": LearnerPages.health,
+}
+"""The pages of one learner by their paths."""
+
+
 def learner_routes(door: Door, source: Source) -> dict[str, Endpoint]:
-    """Return the pages of one learner by their paths."""
+    """Return the pages of the learners of a source."""
     learners = LearnerPages(source)
     return {
-        "/learners/{key}": door.endpoint("read", learners.show),
-        "/learners/{key}/what-if": door.endpoint("read", learners.what_if),
-        "/learners/{key}/decisions": door.endpoint("read", learners.decisions),
-        "/learners/{key}/decisions.{kind}": door.endpoint("read", learners.download),
-        "/learners/{key}/health": door.endpoint("read", learners.health),
+        path: door.endpoint("read", partial(show, learners)) for path, show in _OF_A_LEARNER.items()
     }
+
+
+def store_routes(door: Door, source: Source) -> dict[str, Endpoint]:
+    """Return the pages that read a store: those of its learners, and the list of them."""
+    return {"/": door.endpoint("read", Overview(source).show), **learner_routes(door, source)}
 
 
 def add_routes(

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from fastapi import Response
@@ -62,14 +63,18 @@ def cell_line(number: int, cell: Entry) -> CellLine:
 def cell_page(cells: SweepComparison, number: int) -> CellPage:
     """Compute the page of a cell."""
     cell = cells.entries[number]
-    world = cell.columns["environment"]
     others = [
         other
         for other in cells.entries
-        if other is not cell and other.columns["environment"] == world
+        if other is not cell and _conditions(other) == _conditions(cell)
     ][:_BESIDE]
     line = cell_line(number, cell)
     return CellPage(line=line, charts=(_regret_chart(cell, others), _support_chart(cell, others)))
+
+
+def _conditions(cell: Entry) -> dict[str, Any]:
+    """Return all that two policies must share to be compared by their regret."""
+    return {name: value for name, value in cell.columns.items() if name not in ("cell", "policy")}
 
 
 def _regret_chart(cell: Entry, others: list[Entry]) -> Chart:
@@ -100,8 +105,8 @@ def _regret_chart(cell: Entry, others: list[Entry]) -> Chart:
             Line(x=x, y=mean[drawn], label=str(cell.columns["policy"])),
         ),
         sentence=f"After {int(cell.steps[-1]):,} steps it has lost {words.number(float(mean[-1]))} "
-        f"on average over {cell.trials:,} trials: number {rank} of the {len(ranked)} cells of "
-        "this environment drawn here, the least regret first.",
+        f"on average over {cell.trials:,} trials: number {rank} of the {len(ranked)} "
+        "policies under the same conditions drawn here, the least regret first.",
     )
 
 

@@ -144,14 +144,16 @@ def _best(learner: Learner, current: ActionSet, limit: Limit, theta: FloatArray)
 def in_words(comparison: Comparison) -> str:
     """Say what the change would bring."""
     difference = comparison.difference
-    if abs(difference) <= 1e-9 * max(1.0, abs(comparison.today.value)):
+    if abs(difference) <= 1e-9 * max(abs(comparison.today.value), abs(comparison.instead.value)):
         return "It makes no difference to the best action's estimated worth."
     way = "more" if difference > 0 else "less"
     said = f"By the estimate it earns {number(abs(difference))} {way} per decision"
     if math.isnan(comparison.low):
         return said + "; how sure that is cannot be said yet."
-    low, high = number(comparison.low), number(comparison.high)
-    return f"{said} (95% of draws from the posterior: {low} to {high})."
+    low, high = sorted(
+        (comparison.low, comparison.high) if difference > 0 else (-comparison.low, -comparison.high)
+    )
+    return f"{said} (95% of draws from the posterior: {number(low)} to {number(high)} {way})."
 
 
 def read_question(given: Mapping[str, str], off: Sequence[str], action_set: ActionSet) -> Question:

@@ -3,7 +3,7 @@
 import math
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,11 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 
+FILLINGS: tuple[Literal["full", "none", "left", "top", "right", "bottom"], ...] = (
+    "full", "none", "left", "top", "right", "bottom",
+)  # fmt: skip
+"""Each round through the marks has another: six times as many are told apart."""
+
 MAIN, REFERENCE = "#000000", "#8a8f94"
 """Black for the curve that is looked at, grey for references."""
 
@@ -36,8 +41,15 @@ _TICKS = tuple(digit * 10.0**power for power in range(-6, 7) for digit in (1, 2,
 _LEGEND_WIDTH = 2.6
 _LEGEND_LETTERS = 34
 _PANEL_WIDTH, _PANEL_HEIGHT = 4.6, 3.5
+_CATEGORY_WIDTH = 0.8
 _NOTE_LINE = 0.135
 _SCATTER_POINTS = 40
+
+_ABREAST = 0.7
+"""The part of a category's room in which its marks stand side by side: none hides another."""
+
+_MARKS_ALONG = 8
+"""Marks along a curve, where there are more curves than colours and lines."""
 
 
 def draw(figure: Figure, folder: Path) -> None:
@@ -83,7 +95,8 @@ def _canvas(figure: Figure) -> Any:
     beside = sum(len(panel.series) > _INSIDE for panel in figure.panels)
     if beside:
         height += 0.6
-    width = max(_PANEL_WIDTH * count, 6.4) + _LEGEND_WIDTH * beside
+    wanted = sum(max(_PANEL_WIDTH, _CATEGORY_WIDTH * len(p.categories)) for p in figure.panels)
+    width = max(wanted, 6.4) + _LEGEND_WIDTH * beside
     canvas, axes = pyplot.subplots(1, count, figsize=(width, height), squeeze=False)
     for ax, panel in zip(axes[0], figure.panels, strict=True):
         _draw_panel(ax, panel)
@@ -113,7 +126,7 @@ def _pyplot() -> Any:
 def _draw_panel(ax: "Axes", panel: Panel) -> None:
     for series in panel.series:
         if panel.categories:
-            _draw_marks(ax, series)
+            _draw_marks(ax, series, panel)
         else:
             _draw_series(ax, series, panel)
     ax.set_xscale("log" if panel.x_log else "linear")
@@ -124,7 +137,9 @@ def _draw_panel(ax: "Axes", panel: Panel) -> None:
     ax.set_xlabel(panel.x_label, fontsize=8.5)
     ax.set_ylabel(panel.y_label, fontsize=8.5)
     ax.tick_params(labelsize=8)
-    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.grid(alpha=0.25, linewidth=0.6, axis="y" if panel.categories else "both")
+    for left in range(0, len(panel.categories), 2):  # whose marks stand where
+        ax.axvspan(left - 0.5, left + 0.5, color="#000000", alpha=0.04, linewidth=0)
     ax.spines[["top", "right"]].set_visible(False)
     if len(panel.series) > _INSIDE:
         handles, labels = ax.get_legend_handles_labels()
@@ -173,20 +188,21 @@ def _colour(series: Series) -> str:
     return roles.get(series.role, PALETTE[series.style % len(PALETTE)])
 
 
-def _draw_marks(ax: "Axes", series: Series) -> None:
+def _draw_marks(ax: "Axes", series: Series, panel: Panel) -> None:
     main, colour = series.role == "main", _colour(series)
-    # Each round through the marks is drawn in another way: full, then hollow.
     turn, mark = divmod(series.style, len(MARKS))
-    is_hollow = turn % 2 == 1
+    filling = FILLINGS[turn % len(FILLINGS)]
+    most = max(each.style for each in panel.series)
     ax.plot(
-        series.x,
+        series.x + _ABREAST * (series.style / most - 0.5 if most else 0.0),
         series.y,
         color=colour,
         marker=MARKS[mark],
         markersize=8 if main else 5,
-        markerfacecolor="white" if is_hollow else colour,
-        markeredgecolor=colour if is_hollow else "white",
-        markeredgewidth=1.2 if is_hollow else 0.6,
+        fillstyle=filling,
+        markerfacecoloralt="white",
+        markeredgecolor="white" if filling == "full" else colour,
+        markeredgewidth=0.6 if filling == "full" else 1.2,
         linestyle="none",
         zorder=4 if main else 3,
         label=series.label,
@@ -196,7 +212,9 @@ def _draw_marks(ax: "Axes", series: Series) -> None:
 def _draw_series(ax: "Axes", series: Series, panel: Panel) -> None:
     colour = _colour(series)
     # Each round through the colours has other lines.
-    line: Any = LINES[(series.style + series.style // len(PALETTE)) % len(LINES)]
+    turn = series.style // len(PALETTE)
+    line: Any = LINES[(series.style + turn) % len(LINES)]
+    marked = turn // len(LINES)  # all of them are used up
     if series.runs is not None:
         stride = max(1, math.ceil(series.x.size / _SCATTER_POINTS))
         places = np.arange(series.style, series.x.size, stride)
@@ -214,6 +232,8 @@ def _draw_series(ax: "Axes", series: Series, panel: Panel) -> None:
         series.y,
         color=colour,
         linestyle=line,
+        marker=MARKS[(marked - 1) % len(MARKS)] if marked else None,
+        markevery=max(1, series.x.size // _MARKS_ALONG),
         linewidth=2.8 if series.role == "main" else 1.7,
         zorder=4 if series.role == "main" else 2,
         label=series.label,

@@ -12,7 +12,7 @@ from sparsebandits.validation import FloatArray, IntArray
 SHOWN = 30
 """How many rows are printed; all of them can be iterated over."""
 
-_FULL = 1e12
+_FULL = 1e9
 """From here on a number is written with its power of ten."""
 
 _TITLES = ("coordinate", "estimate", "95% interval", "in the best support")
@@ -121,12 +121,12 @@ class Summary:
 
 
 def in_digits(value: float, digits: int = 3) -> str:
-    """Return a number as people write it: in few digits, and up to 10^12 without a power of ten.
+    """Return a number as people write it: in few digits, and up to 10^9 without a power of ten.
 
     Examples
     --------
-    >>> in_digits(0.12345), in_digits(-1234567.0), in_digits(8.5e-7), in_digits(2.5e12)
-    ('0.123', '-1,230,000', '8.5e-07', '2.5e+12')
+    >>> in_digits(0.12345), in_digits(-1234567.0), in_digits(8.5e-7), in_digits(2.5e9)
+    ('0.123', '-1,230,000', '8.5e-07', '2.5e+09')
     >>> in_digits(1089.6), in_digits(1089.6, 5), in_digits(-999.6)
     ('1,090', '1,089.6', '-1,000')
     """

@@ -23,6 +23,9 @@ function niceStep(span, count) {
 
 function short(value, step) {
   if (Number.isInteger(value) && Math.abs(value) < 1e6) return value.toLocaleString("en").replace("-", "−");
+  if (Math.abs(value) >= 1e9 || (value && Math.abs(value) < 1e-6)) {
+    return Number(value.toPrecision(3)).toExponential().replace("-", "−");
+  }
   if (Math.abs(value) >= 1e4 || (value && Math.abs(value) < 1e-3)) {
     return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(value);
   }

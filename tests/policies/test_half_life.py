@@ -1,5 +1,6 @@
 """Rewards that fade: by the clock of decisions, with the prior put back."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,30 @@ def test_forgetting_follows_the_decision_and_not_the_telling(name: str) -> None:
         assert rule.estimate is not None
         estimates.append(rule.estimate[0])
     np.testing.assert_allclose(estimates[0], estimates[1], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["ball", "gated"])
+def test_a_decision_that_is_held_lets_time_pass_too(name: str) -> None:
+    """What is known is worth the sum of 0.5^(age / half-life) over all decisions told."""
+    steps, half_life = 900, 300.0
+    learner, rng = policy_on(name, half_life).start(seed=0), np.random.default_rng(0)
+    theta = rng.uniform(0.0, 0.1, SETS[name].dim)
+    theta[::10] = 1.0 + np.arange(theta[::10].size)
+    plays = []
+    for _ in range(steps):
+        decision = learner.ask()
+        plays.append(decision.values)
+        reward = theta[decision.indices] @ decision.values + 0.1 * rng.standard_normal()
+        learner.tell(decision, float(reward))
+    assert sum(one is other for one, other in itertools.pairwise(plays)) > steps / 4
+    rule = learner._rule
+    if isinstance(rule, CoreRule):
+        known, aged = rule.cores[0].known, rule.cores[0].aged
+    else:
+        assert isinstance(rule, ThompsonRule)
+        known, aged = float(rule.posterior.counts[0] + rule.told[0]), int(rule.aged[0])
+    expected = (0.5 ** (np.arange(steps) / half_life)).sum()
+    assert known * 0.5 ** (aged / half_life) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("half_life", [0.5, 3.0, 200.0])

@@ -224,6 +224,15 @@ def in_process(
     asyncio.run(run())
 
 
+async def ask_at(groups: Groups, clock: list[float], moments: tuple[float, ...]) -> None:
+    """Make a learner that waits 50 seconds for a reward, and ask it at these times."""
+    new = Create("a", POLICY, msgspec.json.encode(POLICY.to_dict()), 0, 50.0, None)
+    await groups.run([Job([new], single)])
+    for moment in moments:
+        clock[0] = moment
+        await groups.run([Job([Ask("a", None, None, 1)], single)])
+
+
 def test_a_clock_that_is_set_back_does_not_reorder_the_log(
     usual_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,11 +240,7 @@ def test_a_clock_that_is_set_back_does_not_reorder_the_log(
     monkeypatch.setattr(time, "time", lambda: clock[0])
 
     async def run(groups: Groups) -> None:
-        new = Create("a", POLICY, msgspec.json.encode(POLICY.to_dict()), 0, 50.0, None)
-        await groups.run([Job([new], single)])
-        for moment in (2000.0, 1500.0, 3000.0):
-            clock[0] = moment
-            await groups.run([Job([Ask("a", None, None, 1)], single)])
+        await ask_at(groups, clock, (2000.0, 1500.0, 3000.0))
         await groups.run([Job([Tell("a", 1, 0.5, False)], single)])
 
     in_process(usual_url, run)
@@ -255,11 +260,7 @@ def test_a_clock_that_was_ahead_does_not_keep_decisions_waiting(
     monkeypatch.setattr(time, "time", lambda: clock[0])
 
     async def run(groups: Groups) -> None:
-        new = Create("a", POLICY, msgspec.json.encode(POLICY.to_dict()), 0, 50.0, None)
-        await groups.run([Job([new], single)])
-        for moment in (1000.0, 1e9, 1010.0):
-            clock[0] = moment
-            await groups.run([Job([Ask("a", None, None, 1)], single)])
+        await ask_at(groups, clock, (1000.0, 1e9, 1010.0))
         for moment, expired in ((1040.0, 0), (1051.0, 1), (1061.0, 2), (1071.0, 0)):
             clock[0] = moment
             [(_, answer)] = await groups.run([Job([Expire("a")], single)])

@@ -113,6 +113,31 @@ def test_effects_that_bend(rng: np.random.Generator) -> None:
     assert health.curve(full).state == "unknown"  # x^2 = x
 
 
+def test_what_drifts_is_taken_neither_for_a_curve_nor_for_outliers(
+    rng: np.random.Generator,
+) -> None:
+    """A learner's doses move while it learns: with the clock, as what drifts does."""
+
+    def rising(actions: FloatArray, times: FloatArray) -> FloatArray:
+        return plain(actions, times) + np.linspace(0, 3, len(times))
+
+    steady = sample(rng, rising)
+    doses = steady.actions.copy()
+    doses[:, 0] = np.sqrt(np.linspace(0, 1, 400))  # its square is the clock
+    moved = replace(steady, actions=doses)
+    assert health.curve(moved).state == "fine"
+    alarm(health.curve, replace(moved, rewards=moved.rewards + 3 * doses[:, 1] ** 2))
+
+    def bursts(actions: FloatArray, times: FloatArray) -> FloatArray:
+        late = np.arange(len(times)) > 0.9 * len(times)
+        return np.asarray(plain(actions, times) + 3.0 * late)
+
+    burst = sample(rng, bursts)
+    assert "drift first" in alarm(health.normality, burst).advice
+    calm = replace(burst, rewards=rng.permutation(burst.rewards))
+    assert "drift" not in alarm(health.normality, calm).advice
+
+
 def test_a_context_that_helps_and_one_that_does_not(rng: np.random.Generator) -> None:
     z = rng.normal(size=(400, 1))
     useful = sample(rng, lambda x, t: plain(x, t) + 0.8 * x[:, 0] * z[:, 0], contexts=z)

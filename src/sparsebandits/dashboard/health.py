@@ -78,6 +78,14 @@ def normality(sample: Sample) -> Finding:
     if not found.is_known:
         return _untold(title, _NO_REST, _NOTHING)
     if found.is_alarm and found.gain > _FAR_FROM_NORMAL:
+        if drift_test(sample).is_alarm:
+            return _look(
+                title,
+                "They are not normal, but what changes over time looks like that too: one fit "
+                "cannot tell them apart.",
+                "See to the drift first.",
+                found.p,
+            )
         is_coarse = np.unique(sample.rewards).size <= _COARSE
         kind = "few distinct rewards, such as yes or no" if is_coarse else _shape(sample)
         return _look(
@@ -114,10 +122,9 @@ def drift_test(sample: Sample) -> Found:
         return UNKNOWN
     columns = sample.whole
     rest, freedom = residuals_of(columns, sample.rewards)
-    clock = np.linspace(-1.0, 1.0, sample.rewards.size)[:, None]
     tests = [cusum_test(rest, freedom)]
     if sample.rewards.size >= 2 * sample.needed:
-        tests.append(f_test(columns, clock * columns, sample.rewards))
+        tests.append(f_test(columns, sample.trend * columns, sample.rewards))
     known = [test.p for test in tests if test.is_known]
     return Found(min(1.0, len(known) * min(known))) if known else UNKNOWN
 
@@ -181,7 +188,7 @@ def curve(sample: Sample) -> Finding:
     title = "Do effects bend (a curve)?"
     if not sample.is_enough:
         return _too_few(title, sample)
-    found = f_test(sample.whole, sample.actions**2, sample.rewards)
+    found = f_test(np.hstack([sample.whole, sample.trend]), sample.actions**2, sample.rewards)
     if not found.is_known:
         return _untold(
             title,
@@ -244,8 +251,7 @@ def _rhythm(sample: Sample) -> Finding:
         return _untold(title, "It takes rewards of two days to see a daily rhythm.")
     turns = [2 * np.pi * sample.times / (days * _DAY) for days in periods]
     waves = np.column_stack([wave(turn) for turn in turns for wave in (np.sin, np.cos)])
-    steady = np.linspace(-1.0, 1.0, sample.rewards.size)[:, None]  # not to take a trend for it
-    found = f_test(np.hstack([sample.whole, steady]), waves, sample.rewards)
+    found = f_test(np.hstack([sample.whole, sample.trend]), waves, sample.rewards)
     if found.is_alarm:
         return _look(
             title,

@@ -57,6 +57,11 @@ class Sample:
         return np.ones((self.rewards.size, 1))
 
     @property
+    def trend(self) -> FloatArray:
+        """A column that goes up steadily, so as not to take what drifts for anything else."""
+        return np.linspace(-1.0, 1.0, self.rewards.size)[:, None]
+
+    @property
     def columns(self) -> FloatArray:
         """The columns of the policy's own model, (n, m)."""
         parts = [self.baseline] if self.intercept else []

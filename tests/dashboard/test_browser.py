@@ -23,6 +23,7 @@ from tests.service.servers import Server
 from tests.stores import new_token
 
 NAMES = ["tv", "radio", "print", "search", "social", "mail"]
+TAGGED = ["<b>tv</b> & radio", "age<30", "R&amp;D"]
 WIDE, NARROW = 1280, 380
 OVERHANG = "(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))"
 AXE: Any = importlib.import_module("axe_playwright_python.sync_playwright")  # ships no types
@@ -160,6 +161,9 @@ def fill(server: Server) -> None:
     write_log(server.store, "a-campaign", thompson, learned, 150)
     write_log(server.store, "long", ball, drifting, 10_000)
     write_log(server.store, "huge", thompson, lambda n, x: 1e12 * learned(n, x), 20)
+    tagged = sb.SparseThompson(action_set=sb.Box([0.0] * 3, [1.0] * 3, names=TAGGED), sparsity=2)
+    write_log(server.store, "tagged", tagged, lambda number, action: float(action[0]), 30)
+    write_log(server.store, "asked", thompson, lambda number, action: None, 12)
 
 
 def test_ten_thousand_decisions_and_every_page(
@@ -208,6 +212,36 @@ def test_ten_thousand_decisions_and_every_page(
     page.emulate_media(media="print")
     page.pdf(path=tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").stat().st_size > 20_000
+
+
+def test_the_first_rewards_bring_the_chart_of_effects(
+    window: Window, visitors: Visitors, token: str
+) -> None:
+    page = window.go("/learners/asked")
+    window.log_in(token)
+    assert drawn(page, "usage")
+    expect(page.locator("#chart-estimates")).to_have_count(0)
+    client = visitors.client(token)
+    for number in range(1, 13):
+        playing.tell(client, number, 0.1 * number, "asked")
+    expect(page.locator("#chart-estimates")).to_have_count(1, timeout=15_000)
+    assert drawn(page, "estimates") == len(NAMES)
+
+
+def test_names_are_drawn_as_they_are_and_low_charts_leave_no_gap(
+    window: Window, token: str
+) -> None:
+    page = window.go("/learners/tagged")
+    window.log_in(token)
+    for chart in ("usage", "estimates"):
+        drawn(page, chart)
+        names = page.locator(f"#chart-{chart} .yaxislayer-above text").all_text_contents()
+        assert sorted(names) == sorted(TAGGED)
+        figure = page.locator(f"#chart-{chart}")
+        plot, drawing = (figure.locator(each).first.bounding_box() for each in (".plot", "svg"))
+        assert plot is not None
+        assert drawing is not None
+        assert plot["height"] == pytest.approx(drawing["height"], abs=1)
 
 
 def test_names_and_numbers_are_short_and_told_apart(window: Window) -> None:

@@ -1,6 +1,7 @@
 """`sparsebandits dashboard FILE`: the same pages on a file, and nothing is written."""
 
 import asyncio
+import html
 import json
 from pathlib import Path
 
@@ -40,6 +41,57 @@ def saved_learner() -> sb.Learner:
         learner.tell(decision, float(decision.action @ [0.1, 0.9, 0.2, 0.5]) + 0.1 * (-1) ** step)
     learner.ask()
     return learner
+
+
+def pages_of(policy: sb.Policy, rewards: list[float], folder: Path) -> tuple[str, str]:
+    """Return the first page of a learner that was told these rewards, and that on what if."""
+    learner, path = policy.start(0), folder / "told.json"
+    for reward in rewards:
+        learner.tell(learner.ask(), reward)
+    path.write_text(json.dumps(learner.to_dict()))
+    client = Visit(path)
+    page, other = client.get("/"), client.get("/learners/told/what-if")
+    assert (page.status_code, other.status_code) == (200, 200)
+    return page.text, other.text
+
+
+def test_policies_that_keep_little_are_shown_with_what_they_have(tmp_path: Path) -> None:
+    mix, rewards = sb.Box([0] * 4, [1] * 4, names=NAMES), [1.0, 0.2, 0.4, 0.1] * 50
+    page, other = pages_of(sb.CSAR(action_set=mix, sparsity=2, sigma=0.1), rewards, tmp_path)
+    assert "<dt>Told or forgotten</dt><dd>200</dd>" in page
+    assert "No reward yet" not in page
+    assert "noise" not in page  # it reckons with none
+    assert 'id="chart-estimates"' in page
+    assert "share of draws from the posterior whose" not in page
+    assert "worth of a decision</p>" in other  # nothing of a baseline
+    page, other = pages_of(sb.RandomSparse(action_set=mix, sparsity=2), rewards, tmp_path)
+    assert "still to come" not in page + other
+    assert "plays at random never has" in other
+    thompson = sb.SparseThompson(action_set=mix, sparsity=2)
+    page, other = pages_of(thompson, rewards, tmp_path)
+    assert "share of draws from the posterior whose" in page
+    assert "worth of a decision, above the baseline</p>" in other
+    page, other = pages_of(thompson, [0.7] * 40, tmp_path)
+    assert "every effect is 0" in page
+    assert "every effect is 0" in other
+    page, _ = pages_of(thompson, [0.7], tmp_path)
+    assert "1 reward so far" in page
+
+
+def test_links_that_sort_keep_all_rows_and_names_that_are_long_get_the_width(
+    tmp_path: Path,
+) -> None:
+    policy = sb.SparseThompson(action_set=sb.LpBall(60), sparsity=2)
+    (tmp_path / "wide.json").write_text(json.dumps(policy.start(0).to_dict()))
+    client = Visit(tmp_path / "wide.json")
+    page = html.unescape(client.get("/learners/wide?rows=all").text)
+    assert 'href="?sort=name&rows=all"' in page
+    page = html.unescape(client.get("/learners/wide").text)
+    assert 'href="?sort=name"' in page
+    assert 'class="beside"' in page
+    names = [f"ingredient number {k} of the supplier" for k in range(4)]
+    long = sb.SparseThompson(action_set=sb.Box([0] * 4, [1] * 4, names=names), sparsity=2)
+    assert 'class="beside long"' in pages_of(long, [0.5], tmp_path)[0]
 
 
 @pytest.mark.parametrize("is_text", [True, False])

@@ -199,6 +199,22 @@ def test_without_a_posterior_the_estimate_speaks_and_without_rewards_nothing_doe
     assert "</" not in chart.json
 
 
+def test_what_exploring_costs_is_not_said_to_be_what_is_unknown() -> None:
+    def sentence(policy: sb.Policy) -> str:
+        rng, learner = np.random.default_rng(0), policy.start(0)
+        for _ in range(50):
+            decision = learner.ask()
+            learner.tell(decision, float(decision.action[0] + 0.1 * rng.normal()))
+        chart = loss_chart(learner, saved_history(learner))
+        assert chart is not None
+        return chart.sentence
+
+    ball = sb.LpBall(4)
+    exploring = sentence(sb.APSEE(action_set=ball, sparsity=2, sigma=50.0))
+    assert exploring.endswith("still unknown, and of exploring, in 100% of the last.")
+    assert sentence(sb.SparseThompson(action_set=ball, sparsity=2)).endswith("still unknown.")
+
+
 @pytest.mark.parametrize(("unit", "form"), [(1e-12, "e"), (1e-4, "e"), (1.0, None), (2e9, "e")])
 def test_axes_write_huge_and_tiny_numbers_as_sentences_do(unit: float, form: str | None) -> None:
     line = Line(x=[1, 2], y=[-unit, 0.0], label="reward")

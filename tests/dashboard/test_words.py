@@ -4,7 +4,7 @@ import numpy as np
 
 import sparsebandits as sb
 from sparsebandits.dashboard.allowed import allowed_of, most_of, rules_of, settings_of
-from sparsebandits.dashboard.certainty import in_words
+from sparsebandits.dashboard.certainty import in_words, why_no_choice
 from sparsebandits.dashboard.health import findings
 from sparsebandits.dashboard.history import saved_history
 from sparsebandits.dashboard.sample import sample_of
@@ -60,7 +60,7 @@ def taught(policy: sb.Policy, steps: int, noise: float = 0.05) -> sb.Learner:
 
 def said(policy: sb.Policy, steps: int) -> str:
     learner = taught(policy, steps)
-    return " ".join(in_words(learner, learner.certificate()))
+    return " ".join(in_words(learner, learner.certificate(), steps))
 
 
 def test_a_lock_is_said_with_its_gap_and_a_commitment_without_a_test_as_such() -> None:
@@ -74,6 +74,60 @@ def test_a_lock_is_said_with_its_gap_and_a_commitment_without_a_test_as_such() -
     slow = said(sb.APSEE(action_set=ball, sparsity=2, sigma=50.0), 40)
     assert "<1% of that" in slow
     assert "too long to wait for" in slow
+
+
+def test_a_policy_without_a_gap_test_says_what_it_believes_and_waits_for_none() -> None:
+    ball = sb.LpBall(4, names=NAMES)
+    for policy in (
+        sb.PEGE(action_set=ball, sparsity=2),
+        sb.CompactAPSEEG(action_set=ball, sparsity=2),
+    ):
+        known = said(policy, 60)
+        assert "best support is tv low, tv high" in known
+        assert "100% of 200 draws" in known
+        assert "has not been made yet" not in known
+    learner = taught(sb.PEGE(action_set=ball, sparsity=2), 60, noise=1.0)
+    words = " ".join(in_words(learner, learner.certificate(), 60))
+    thetas = learner.thetas_drawn(200)
+    assert thetas is not None
+    used = learner.policy.best_actions(thetas, ball) != 0
+    assert f"in {(used[1:] == used[0]).all(axis=1).mean():.0%} of 200 draws" in words
+    few = said(sb.PEGE(action_set=ball, sparsity=2), 2)
+    assert few.startswith("There is no estimate yet")
+
+
+def test_a_policy_without_a_posterior_is_not_said_to_wait_for_its_first_rewards() -> None:
+    for policy in (
+        sb.CSAR(action_set=BOX, sparsity=2, sigma=0.05),
+        sb.ESTC(action_set=BOX, sparsity=2, exploration_steps=30),
+    ):
+        known = said(policy, 200)
+        assert "best support is tv low, tv high" in known
+        assert "keeps no posterior" in known
+        assert "still to come" not in known
+    blind = sb.RandomSparse(action_set=BOX, sparsity=2)
+    assert said(blind, 40).startswith("There is no estimate yet")
+    assert said(blind, 0) == "Nothing is known yet: the first rewards are still to come."
+
+
+def test_effects_of_0_make_no_support_the_best() -> None:
+    learner = sb.SparseThompson(action_set=BOX, sparsity=2).start(0)
+    for _ in range(40):
+        learner.tell(learner.ask(), 0.7)
+    [only] = in_words(learner, learner.certificate(), 40)
+    assert only == "By the rewards so far every effect is 0: no action is better than another."
+    assert why_no_choice(learner, 40) == only
+    learner.tell(learner.ask(), 1.7)
+    assert why_no_choice(learner, 41) == ""
+
+
+def test_only_who_has_not_committed_is_said_to_go_on_learning() -> None:
+    ball = sb.LpBall(4, names=NAMES)
+    waiting = sb.SupportElimination(action_set=ball, sparsity=2, sigma=0.05)
+    assert "goes on learning" in said(waiting, 30)
+    learner = taught(waiting, 800)
+    assert learner.support is not None
+    assert "goes on" not in " ".join(in_words(learner, learner.certificate(), 800))
 
 
 def test_an_estimate_with_a_context_is_said_to_be_for_zeros() -> None:

@@ -13,14 +13,25 @@ from sparsebandits.validation import IntArray
 _TOO_LONG = 100_000
 """Decisions to the lock from which on something else is worth a try."""
 
+_DRAWS = 200
 
-def in_words(learner: Learner, certificate: Certificate) -> list[str]:
-    """Say what the certificate says, a sentence at a time."""
+_STILL_TO_COME = "Nothing is known yet: the first rewards are still to come."
+_NO_POSTERIOR = "How sure that is cannot be said: this policy keeps no posterior."
+_TOO_FEW = (
+    "How sure that is cannot be said yet: it takes at least as many rewards as there are unknown "
+    "numbers."
+)
+
+
+def in_words(learner: Learner, certificate: Certificate, rewards: int) -> list[str]:
+    """Say what the certificate says, a sentence at a time; so many rewards have been told."""
     match certificate:
         case PosteriorCertificate():
-            said = _of_posterior(learner, certificate)
+            said = _of_posterior(learner, certificate, rewards)
         case Certificate(locked=True, support=tuple(support)):
             said = _of_lock(certificate, _listed(learner, support))
+        case Certificate(confidence="none"):
+            said = _of_draws(learner, rewards)
         case _:
             said = _of_gap_test(certificate)
     return said if certificate.warning is None else [*said, certificate.warning]
@@ -37,27 +48,63 @@ def _of_lock(certificate: Certificate, support: str) -> list[str]:
     ]
 
 
-def _of_posterior(learner: Learner, certificate: PosteriorCertificate) -> list[str]:
+def why_no_choice(learner: Learner, rewards: int) -> str:
+    """Say why no action is better than another by the estimate; nothing where one is."""
+    theta = learner.theta_hat
+    if theta is not None and theta.any():
+        return ""
+    if not rewards:
+        return _STILL_TO_COME
+    if theta is None:
+        return (
+            "There is no estimate yet: a policy that explores in rounds has one after the first of "
+            "them, and a policy that plays at random never has."
+        )
+    return "By the rewards so far every effect is 0: no action is better than another."
+
+
+def _of_posterior(learner: Learner, certificate: PosteriorCertificate, rewards: int) -> list[str]:
     said = []
     if certificate.locked and certificate.support is not None:
         said.append(f"The policy has committed to {_listed(learner, certificate.support)}.")
-    best = certificate.best_support
-    if best is None or not certificate.replications:
-        return [*said, "Nothing is known yet: the first rewards are still to come."]
-    seen = " for a context of zeros" if getattr(learner.policy, "context", 0) else ""
-    said.append(f"By the estimate the best support{seen} is {_listed(learner, best)}.")
+    best, why_none = certificate.best_support, why_no_choice(learner, rewards)
+    if best is None or not rewards or why_none:
+        return [*said, why_none or _STILL_TO_COME]
+    said.append(_best(learner, best))
     if math.isnan(certificate.probability):
-        return [
-            *said,
-            "How sure that is cannot be said yet: it takes at least as many rewards as there are "
-            "unknown numbers, and a policy with a posterior.",
-        ]
-    return [
-        *said,
-        f"It is the best in {_part(certificate.probability)} of {certificate.draws} draws from the "
-        "posterior: how probable the model holds it to be, not a guarantee. This policy has no "
-        "gap test and never locks; it goes on learning as long as it is told rewards.",
-    ]
+        return [*said, _NO_POSTERIOR if certificate.deviation is None else _TOO_FEW]
+    said.append(_drawn(certificate.probability, certificate.draws))
+    if not certificate.locked:
+        said.append("No gap test is made: it goes on learning as long as it is told rewards.")
+    return said
+
+
+def _of_draws(learner: Learner, rewards: int) -> list[str]:
+    """Say what a policy of cycles without a gap test believes, by draws from its posterior."""
+    why_none, theta = why_no_choice(learner, rewards), learner.theta_hat
+    if why_none or theta is None:
+        return [why_none]
+    drawn = learner.thetas_drawn(_DRAWS)
+    thetas = theta[None] if drawn is None else drawn
+    policy = learner.policy
+    used = np.asarray(policy.best_actions(thetas, policy.action_set) != 0)
+    said = [_best(learner, tuple(np.flatnonzero(used[0]).tolist()))]
+    if drawn is None:
+        return [*said, _TOO_FEW]
+    agreeing = float((used[1:] == used[0]).all(axis=1).mean())
+    return [*said, _drawn(agreeing, _DRAWS), "This policy makes no gap test."]
+
+
+def _best(learner: Learner, support: tuple[int, ...]) -> str:
+    seen = " for a context of zeros" if getattr(learner.policy, "context", 0) else ""
+    return f"By the estimate the best support{seen} is {_listed(learner, support)}."
+
+
+def _drawn(probability: float, draws: int) -> str:
+    return (
+        f"It is the best in {_part(probability)} of {draws} draws from the posterior: how probable "
+        "the model holds it to be, not a guarantee."
+    )
 
 
 def _of_gap_test(certificate: Certificate) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from sparsebandits.dashboard.charts import Chart, Dots, Map, along, axis
 from sparsebandits.dashboard.history import History
+from sparsebandits.dashboard.words import counted
 from sparsebandits.policies import Learner
 from sparsebandits.policies.summary import Row, Summary
 from sparsebandits.validation import FloatArray, IntArray
@@ -125,7 +126,7 @@ def _size(estimate: float) -> float:
 def estimate_chart(summary: Summary) -> Chart | None:
     """Draw the estimates of the likeliest coordinates with their intervals; None without any."""
     rows = [row for row in summary if math.isfinite(row.estimate)][:_INTERVALS]
-    if not rows or not summary.rewards:
+    if not rows:
         return None
     estimates = np.array([row.estimate for row in rows])
     low, high = (np.array([getattr(row, side) for row in rows]) for side in ("low", "high"))
@@ -136,8 +137,8 @@ def estimate_chart(summary: Summary) -> Chart | None:
     if has_intervals:
         sentence = (
             "The likeliest in the best support on top. "
-            f"Bars are 95% intervals: {apart} of the {len(rows)} coordinates shown have an effect "
-            "that is told apart from 0."
+            f"Bars are 95% intervals: of {counted(len(rows), 'coordinate')} shown, {apart} "
+            f"{'has' if apart == 1 else 'have'} an effect that is told apart from 0."
         )
     return Chart(
         id="estimates",

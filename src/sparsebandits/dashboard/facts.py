@@ -24,8 +24,11 @@ class Facts:
     set: str
     context: int
     """Numbers that are seen before each decision."""
+    intercept: bool
+    """Whether it reckons with a baseline."""
     decisions: int
     rewards: int
+    """Of a saved learner, which does not count them, the decisions that no longer wait for one."""
     open: int
     since: str
     last: str
@@ -47,11 +50,18 @@ def facts_of(view: View) -> Facts:
         at_most=most_of(policy),
         set=policy.action_set.kind,
         context=int(getattr(policy, "context", 0)),
+        intercept=bool(getattr(policy, "intercept", False)),
         decisions=history.total,
-        rewards=view.learner.summary(1).rewards if row is None else row.rewards,
+        rewards=_closed(view) if row is None else row.rewards,
         open=len(view.learner.open_decisions),
         since="" if row is None else clock(row.created_at),
         last="" if row is None else clock(row.last_at),
         is_saved=row is None,
         shown=len(history),
     )
+
+
+def _closed(view: View) -> int:
+    """Return how many decisions do not wait; what an estimate is made of where that is more."""
+    waiting = len(view.learner.open_decisions)
+    return max(view.learner.summary(1).rewards, view.history.total - waiting)

@@ -1,17 +1,19 @@
 """The pages of one learner, as functions from a visit to an answer."""
 
 import asyncio
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from fastapi import Response
 
 from sparsebandits.dashboard import what_if
 from sparsebandits.dashboard.access import Visit
-from sparsebandits.dashboard.certainty import in_words
+from sparsebandits.dashboard.certainty import in_words, why_no_choice
 from sparsebandits.dashboard.charts import Chart
 from sparsebandits.dashboard.coordinates import SORTS, estimate_chart, sorted_rows, usage_chart
 from sparsebandits.dashboard.decisions import (
@@ -30,6 +32,7 @@ from sparsebandits.dashboard.residual_charts import quantile_chart, residual_cha
 from sparsebandits.dashboard.rewards import reward_chart
 from sparsebandits.dashboard.sample import sample_of
 from sparsebandits.dashboard.sources import Source, View
+from sparsebandits.dashboard.words import number
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies.summary import Row
 from sparsebandits.service.answers import RefusedError
@@ -44,6 +47,7 @@ _REST, _LONGEST_REST = 10.0, 10.0
 """Whoever plays has right of way: a page that is open is computed again after so many times as
 long as it took, and after so many seconds at the latest."""
 
+_LONG_NAME = 28
 _CHECKBOXES = 60
 """Coordinates up to which each has a box to tick; beyond, they are named in a field."""
 
@@ -68,31 +72,38 @@ class LearnerPage:
     left_out: int
     untried: int
     """Coordinates of which nothing is known but what the policy started from."""
-    note: str
-    sigma: float
+    known_beside: str
+    """The baseline and the noise level, where they are known."""
+    has_long_names: bool
+    """Whether names need the width of the page for their table."""
+    has_draws: bool
+    """Whether coordinates have a probability of being in the best support."""
 
 
 def learner_page(view: View, by_time: bool, sort: str, everything: bool) -> LearnerPage:
     """Compute the page of a learner."""
-    learner, history = view.learner, view.history
+    learner, history, facts = view.learner, view.history, facts_of(view)
     summary = learner.summary(_DRAWS)
+    certificate = learner.certificate(draws=_DRAWS)
     charts = (
         reward_chart(history, by_time),
         loss_chart(learner, history, by_time),
         usage_chart(learner, history, by_time),
     )
     rows = sorted_rows(summary, sort)
+    level = "" if math.isnan(summary.sigma) else f"noise {number(summary.sigma)}"
     shown = rows if everything else rows[:_LONGEST_TABLE]
     return LearnerPage(
-        facts=facts_of(view),
+        facts=facts,
         charts=tuple(chart for chart in charts if chart is not None),
-        estimates=estimate_chart(summary),
-        certainty=tuple(in_words(learner, learner.certificate(draws=_DRAWS))),
+        estimates=estimate_chart(summary) if facts.rewards else None,
+        certainty=tuple(in_words(learner, certificate, facts.rewards)),
         rows=tuple(shown),
         left_out=len(rows) - len(shown),
         untried=learner.policy.action_set.dim - len(rows),
-        note=summary.note,
-        sigma=summary.sigma,
+        known_beside=", ".join(part for part in (summary.note, level) if part),
+        has_long_names=any(len(row.name) > _LONG_NAME for row in shown),
+        has_draws=bool(np.isfinite(summary.inclusion).any()),
     )
 
 
@@ -185,6 +196,7 @@ class LearnerPages:
             lambda view: learner_page(view, by_time, sort, everything),
             by_time=by_time,
             sort=sort,
+            everything=everything,
         )
 
     async def health(self, visit: Visit) -> Response:
@@ -243,13 +255,15 @@ class LearnerPages:
                 comparison = await asyncio.to_thread(think)
             except SparseBanditsError as error:
                 problem = str(error)
+        facts = facts_of(view)
         names = action_set.names or tuple(map(str, range(min(action_set.dim, _CHECKBOXES))))
         return visit.page(
             "what_if.html",
-            page=facts_of(view),
+            page=facts,
             status=422 if problem else 200,
             problem=problem,
             comparison=comparison,
+            why_none=why_no_choice(view.learner, facts.rewards),
             words="" if comparison is None else what_if.in_words(comparison),
             is_asked=any(given.get(name, "").strip() for name in _CHANGES),
             given=given,

@@ -7,7 +7,7 @@ import numpy as np
 from sparsebandits.dashboard.charts import Chart, Line, along, axis
 from sparsebandits.dashboard.history import History
 from sparsebandits.dashboard.rewards import POINTS, evenly
-from sparsebandits.dashboard.words import number
+from sparsebandits.dashboard.words import number, share
 from sparsebandits.errors import SparseBanditsError
 from sparsebandits.policies import Learner
 from sparsebandits.validation import FloatArray, IntArray
@@ -128,19 +128,19 @@ def loss_chart(learner: Learner, history: History, by_time: bool = False) -> Cha
         title="Believed loss per decision",
         y_label="loss per decision (unit of the reward)",
         layers=(Line(x=along(history, ends, by_time), y=mean, label=label),),
-        sentence=_sentence(believed),
+        sentence=_sentence(believed, history),
         y_from_zero=True,
         **axis(history, by_time),
     )
 
 
-def _sentence(believed: BelievedLoss) -> str:
+def _sentence(believed: BelievedLoss, history: History) -> str:
     by = (
         f"over {believed.draws} draws from its posterior, the mean worth of the best action "
         "minus that of what was played"
         if believed.draws
-        else "the worth of the estimate's best action minus that of what was played, as long as "
-        "no posterior can be drawn from"
+        else "the worth of the estimate's best action minus that of what was played, as there is "
+        "no posterior to draw from"
     )
     said = f"What the model believes today, not what is true: {by}. "
     if believed.loss.size < _ENOUGH:
@@ -149,7 +149,9 @@ def _sentence(believed: BelievedLoss) -> str:
     first, last = (
         number(float(part.mean())) for part in np.split(believed.loss, [tenth, -tenth])[::2]
     )
+    explored = float((history.phases[believed.places[-tenth:]] == "explore").mean())
+    cost = f", and of exploring, in {share(explored)} of the last" if explored else ""
     return said + (
-        f"It was {first} over the first tenth of these decisions and is {last} over the last; it "
-        "comes down as far as what is still unknown."
+        f"It was {first} over the first tenth of these decisions and is {last} over the last; what "
+        f"does not go away is the price of what is still unknown{cost}."
     )

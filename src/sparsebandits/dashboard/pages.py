@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from sparsebandits.dashboard.words import number, seconds, share, whole
+from sparsebandits.dashboard.words import counted, number, seconds, share, whole
 from sparsebandits.errors import InvalidValueError
 
 HERE = Path(__file__).parent
@@ -25,6 +25,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "counted": counted,
         "number": number,
         "whole": whole,
         "share": share,

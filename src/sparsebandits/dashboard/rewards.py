@@ -7,7 +7,7 @@ import scipy.special
 
 from sparsebandits.dashboard.charts import Band, Chart, Dots, Line, along, axis
 from sparsebandits.dashboard.history import History
-from sparsebandits.dashboard.words import number
+from sparsebandits.dashboard.words import counted, number
 from sparsebandits.validation import FloatArray, IntArray
 
 POINTS = 200
@@ -66,7 +66,7 @@ def reward_chart(history: History, by_time: bool = False) -> Chart | None:
     layers: list[Band | Line | Dots] = [
         Dots(x=along(history, told[dots], by_time), y=rewards[dots], label=f"rewards{sampled}")
     ]
-    sentence = f"{told.size:,} rewards so far; a mean is drawn from {_SMALLEST} on."
+    sentence = f"{counted(told.size, 'reward')} so far; a mean is drawn from {_SMALLEST} on."
     if told.size >= _SMALLEST:
         curve = moving_mean(rewards)
         x = along(history, told[curve.places], by_time)

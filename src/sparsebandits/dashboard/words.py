@@ -23,6 +23,17 @@ def whole(value: float | None) -> str:
     return DASH if value is None or math.isnan(value) else f"{value:,.0f}"
 
 
+def counted(count: int, word: str) -> str:
+    """Return how many there are of something, by its word for one.
+
+    Examples
+    --------
+    >>> counted(1, "reward"), counted(1200, "reward")
+    ('1 reward', '1,200 rewards')
+    """
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
 def share(value: float | None) -> str:
     """Return a share in percent; a dash where there is none.
 

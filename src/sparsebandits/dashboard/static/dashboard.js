@@ -81,12 +81,25 @@ function chartOf(figure) {
   return { plot, data: spec.data, layout };
 }
 
+// Plotly reads tags in what it writes; a name is written as it is.
+function untagged(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function nameRowsPlainly(data, axis) {
+  for (const trace of data) trace.y = trace.y.map(untagged);
+  axis.tickvals = axis.tickvals.map(untagged);
+  axis.ticktext = axis.ticktext.map(untagged);
+}
+
 function draw(figure) {
   const { plot, data, layout } = chartOf(figure);
   plot.style.height = `${layout.height}px`; // plotly takes its own away when the window changes
+  plot.style.minHeight = 0; // that is kept for a chart only until its own is known
   const points = String(data.reduce((sum, trace) => sum + trace.x.length, 0));
   if (window.Plotly) {
     plot.querySelector(".sketch")?.remove();
+    if (layout.yaxis.type === "category") nameRowsPlainly(data, layout.yaxis);
     Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
     figure.dataset.drawn = points;
   } else {

@@ -7,7 +7,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.dashboard.charts import Chart, Line
-from sparsebandits.dashboard.coordinates import usage
+from sparsebandits.dashboard.coordinates import usage, usage_chart
 from sparsebandits.dashboard.decisions import Wanted, matching, table_of
 from sparsebandits.dashboard.history import History, LogReader, saved_history
 from sparsebandits.dashboard.loss import believed_loss, loss_chart
@@ -213,6 +213,28 @@ def test_what_exploring_costs_is_not_said_to_be_what_is_unknown() -> None:
     exploring = sentence(sb.APSEE(action_set=ball, sparsity=2, sigma=50.0))
     assert exploring.endswith("still unknown, and of exploring, in 100% of the last.")
     assert sentence(sb.SparseThompson(action_set=ball, sparsity=2)).endswith("still unknown.")
+
+
+def test_with_contexts_pictures_say_what_they_leave_out_and_what_may_change() -> None:
+    mix = sb.Box([0] * 4, [1] * 4, names=NAMES)
+    learner = sb.SparseThompson(action_set=mix, sparsity=1, context=1).start(0)
+    rng = np.random.default_rng(0)
+
+    def play(steps: int, is_told: bool) -> History:
+        for z in rng.normal(size=(steps, 1)):
+            decision = learner.ask(context=z)
+            effects = np.array([1.0, 1.0, 0.0, 0.0]) + z * np.array([2.0, -2.0, 0.0, 0.0])
+            if is_told:
+                learner.tell(decision, float(decision.action @ effects + 0.1 * rng.normal()))
+        return saved_history(learner)
+
+    few, many = play(200, is_told=True), play(40, is_told=False)  # it remembers 50 rewards
+    for history, left_out in ((few, False), (many, True)):
+        loss, used = loss_chart(learner, history), usage_chart(learner, history)
+        assert loss is not None
+        assert used is not None
+        assert ("Worked out for 60 of 90 decisions." in loss.sentence) == left_out
+        assert "or follows the context." in used.sentence
 
 
 @pytest.mark.parametrize(("unit", "form"), [(1e-12, "e"), (1e-4, "e"), (1.0, None), (2e9, "e")])

@@ -82,7 +82,8 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
         some = ", ".join(lasting[:6]) + (" and others" if len(lasting) > 6 else "")
         settled = f"Lately nearly always on: {some}."
     else:
-        settled = "Lately none was nearly always on: it still tries."
+        settled = "Lately none was nearly always on: it still tries"
+        settled += "." if history.contexts is None else ", or follows the context."
     return Chart(
         id="usage",
         title="Which coordinates were on",

@@ -143,6 +143,8 @@ def _sentence(believed: BelievedLoss, history: History) -> str:
         "no posterior to draw from"
     )
     said = f"What the model believes today, not what is true: {by}. "
+    if believed.loss.size < len(history):
+        said += f"Worked out for {believed.loss.size:,} of {len(history):,} decisions. "
     if believed.loss.size < _ENOUGH:
         return said + "It is too early to tell whether it comes down."
     tenth = believed.loss.size // 10

@@ -23,6 +23,14 @@ from tests.service.servers import Server
 from tests.stores import new_token
 
 NAMES = ["tv", "radio", "print", "search", "social", "mail"]
+LONG_LABEL = "<i>APSEE</i> with a label that tells all that it was given, on the unit box"
+REDRAW = """([chart, label]) => {
+  const figure = document.getElementById(`chart-${chart}`), part = figure.querySelector("script");
+  const spec = JSON.parse(part.textContent);
+  spec.data[1].name = label;
+  part.textContent = JSON.stringify(spec);
+  draw(figure);
+}"""
 TAGGED = ["<b>tv</b> & radio", "age<30", "R&amp;D"]
 WIDE, NARROW = 1280, 380
 OVERHANG = "(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))"
@@ -242,6 +250,13 @@ def test_names_are_drawn_as_they_are_and_low_charts_leave_no_gap(
         assert plot is not None
         assert drawing is not None
         assert plot["height"] == pytest.approx(drawing["height"], abs=1)
+    page.set_viewport_size({"width": NARROW, "height": 800})  # a sweep's policies have long labels
+    page.evaluate(REDRAW, ["rewards", LONG_LABEL])
+    label = page.locator("#chart-rewards .legendtext", has_text="APSEE")
+    expect(label).to_have_text(re.compile("^<i>APSEE.*box$"))
+    box = label.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= NARROW
 
 
 def test_names_and_numbers_are_short_and_told_apart(window: Window) -> None:

@@ -62,6 +62,8 @@ function chartOf(figure) {
     axis.title.font = { size: 12 };
   }
   const isNarrow = plot.clientWidth < 480;
+  const legend = shortNames(spec.data.map((trace) => trace.name), Math.floor((plot.clientWidth - 70) / 7));
+  spec.data.forEach((trace, place) => Object.assign(trace, { name: legend[place] }));
   if (isList) nameRows(spec.layout.yaxis, spec.data[0].y, plot.clientWidth);
   if (isNarrow && isList) {
     spec.layout.yaxis.title.text = "";
@@ -86,7 +88,9 @@ function untagged(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-function nameRowsPlainly(data, axis) {
+function namePlainly(data, axis) {
+  for (const trace of data) trace.name = untagged(trace.name);
+  if (axis.type !== "category") return;
   for (const trace of data) trace.y = trace.y.map(untagged);
   axis.tickvals = axis.tickvals.map(untagged);
   axis.ticktext = axis.ticktext.map(untagged);
@@ -99,7 +103,7 @@ function draw(figure) {
   const points = String(data.reduce((sum, trace) => sum + trace.x.length, 0));
   if (window.Plotly) {
     plot.querySelector(".sketch")?.remove();
-    if (layout.yaxis.type === "category") nameRowsPlainly(data, layout.yaxis);
+    namePlainly(data, layout.yaxis);
     Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true });
     figure.dataset.drawn = points;
   } else {

@@ -220,6 +220,31 @@ def test_lines_to_copy_run(visitors: Visitors, monkeypatch: pytest.MonkeyPatch) 
     assert post(client, "/new", "/new", do="make", **fields).status_code == 201
 
 
+def test_the_noise_level_of_the_form_reaches_whatever_policy_it_is_given_for(
+    visitors: Visitors,
+) -> None:
+    client = visitors.enter()
+    ball = {"key": "loud", "set": "lp-ball", "names": "4", "sparsity": "1"}
+
+    def answer(policy: str, sigma: str, settings: str = "") -> tuple[int, str]:
+        fields = {"policy": policy, "sigma": sigma, "settings": settings, "do": "show"}
+        shown = post(client, "/new", "/new", **ball, **fields)
+        return shown.status_code, html.unescape(shown.text)
+
+    for kind, settings in (
+        ("sparse-thompson", "half_life=50"),
+        ("apsee", ""),
+        ("time-varying", ""),
+    ):
+        status, text = answer(kind, "0.3", settings)
+        assert (status, '"sigma": 0.3' in text) == (200, True), kind
+    assert '"sigma":' not in answer("sparse-thompson", "")[1]
+    status, text = answer("time-varying", "")
+    assert (status, "cannot estimate the noise level" in text) == (422, True)
+    status, text = answer("pege", "0.3")  # it has no use for it, and nobody should think it has
+    assert (status, "has no key 'sigma'" in text) == (422, True)
+
+
 def json_values(text: str) -> list[dict[str, Any]]:
     """Return the JSON objects that stand one after another."""
     values, decoder = [], json.JSONDecoder()

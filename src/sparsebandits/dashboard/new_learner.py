@@ -91,15 +91,24 @@ def read_form(given: Mapping[str, str], max_dim: int) -> NewLearner:
 
 def _policy(values: Mapping[str, str], max_dim: int) -> Policy:
     sparsity = _number("H", values["sparsity"])
-    sigma = _optional("sigma", values["sigma"])
+    kind, sigma = values["policy"], _optional("the noise level", values["sigma"])
     settings = values["settings"].replace("\n", ",").strip(", ")
+    if sigma is not None:
+        settings = f"{settings},sigma={sigma!r}" if settings else f"sigma={sigma!r}"
+    elif _cannot_estimate_noise(kind) and "sigma" not in settings:
+        raise InvalidValueError(f"{kind} cannot estimate the noise level: give it as a number.")
     return read_policy(
-        f"{values['policy']}:{settings}" if settings else values["policy"],
+        f"{kind}:{settings}" if settings else kind,
         action_set=_action_set(values, max_dim),
         sparsity=int(sparsity),
         horizon=10_000,
         sigma=math.inf if sigma is None else sigma,
     )
+
+
+def _cannot_estimate_noise(kind: str) -> bool:
+    entries = dataclasses.fields(POLICIES[kind]) if kind in POLICIES else ()
+    return any(entry.name == "sigma" and isinstance(entry.default, float) for entry in entries)
 
 
 def _action_set(values: Mapping[str, str], max_dim: int) -> ActionSet:

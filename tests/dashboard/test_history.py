@@ -166,6 +166,26 @@ def test_the_believed_loss_is_its_definition() -> None:
         np.testing.assert_allclose(loss, np.mean(losses))
 
 
+def test_what_was_left_out_by_name_is_no_loss() -> None:
+    """Of two ways to say what is on offer, both count."""
+    learner, losses = POLICY.start(0), []
+    learner.warm_start(np.eye(4).repeat(3, axis=0), [0.0] * 3 + [1.0] * 3 + [0.2] * 6)
+    choice = learners.Choice([2, 3], [1.0, 1.0], "exploit", 1)
+    for asked_for in (
+        Asked([choice], [0, 2, 3]),
+        Asked([choice], None, None, [1]),
+        Asked([choice]),
+    ):
+        reader = LogReader(POLICY)
+        reader.read([event(1, log.ASK, 1, asked_for), event(2, log.ASK, 2, asked_for)])
+        history = reader.history(2)
+        assert len(history.offers) == 1
+        found = believed_loss(learner, history)
+        assert found is not None
+        losses.append(found.loss[0])
+    assert losses[0] == losses[1] < losses[2] - 0.5
+
+
 def test_who_plays_the_best_is_believed_to_lose_nothing() -> None:
     """Not a little less than nothing either: both sides are of the same draws."""
     learner, rng = POLICY.start(0), np.random.default_rng(0)

@@ -29,6 +29,12 @@ class AllBut:
     def __repr__(self) -> str:
         return f"AllBut({list(self.coordinates)!r})"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AllBut) and self.coordinates == other.coordinates
+
+    def __hash__(self) -> int:
+        return hash((AllBut, self.coordinates))
+
 
 def as_names(names: Any, dim: int) -> tuple[str, ...] | None:
     """Return one distinct, non-empty name per coordinate; None where there are none."""

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from sparsebandits.action_sets import AllBut
 from sparsebandits.policies import Learner, Policy
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.saved_state import read_decisions, read_told
 from sparsebandits.service import learners, log
 from sparsebandits.store import Event
 from sparsebandits.validation import BoolArray, FloatArray, IntArray
+
+Offer = tuple[int, ...] | AllBut | None
 
 RECENT = 20_000
 """Decisions that are looked at: the last ones."""
@@ -39,7 +42,8 @@ class History:
     starts, columns, values : arrays
         The non-zeros of action k are at starts[k]..starts[k + 1].
     offers : tuple
-        What was available: indices, or None for everything; `offered` (n,) points into it.
+        What was available: indices, all but some, or None for everything; `offered` (n,) points
+        into it.
     contexts : (n, z) array or None
     dim : int
     total : int
@@ -57,7 +61,7 @@ class History:
     starts: IntArray
     columns: IntArray
     values: FloatArray
-    offers: tuple[tuple[int, ...] | None, ...]
+    offers: tuple[Offer, ...]
     offered: IntArray
     contexts: FloatArray | None
     dim: int
@@ -121,7 +125,7 @@ class _Entry:
     indices: Sequence[int]
     values: Sequence[float]
     phase: str
-    offer: tuple[int, ...] | None = None
+    offer: Offer = None
     context: Sequence[float] | None = None
     reward: float | None = None
     closed_at: float = float("nan")
@@ -159,7 +163,7 @@ class LogReader:
 
     def _ask(self, event: Event, asked: log.Asked) -> None:
         assert event.decision is not None
-        offer = None if asked.available is None else tuple(asked.available)
+        offer = tuple(asked.offer) if isinstance(asked.offer, list) else asked.offer
         for number, choice in enumerate(asked.choices, start=event.decision):
             self._entries[number] = _Entry(
                 number, event.at, choice.indices, choice.values, choice.phase, offer, asked.context

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebandits.dashboard.charts import Chart, Line, along, axis
-from sparsebandits.dashboard.history import History
+from sparsebandits.dashboard.history import History, Offer
 from sparsebandits.dashboard.rewards import POINTS, evenly
 from sparsebandits.dashboard.words import number, share
 from sparsebandits.errors import SparseBanditsError
@@ -103,7 +103,7 @@ def _thetas(learner: Learner, history: History, place: int) -> FloatArray | None
     return drawn
 
 
-def _best_value(learner: Learner, offer: tuple[int, ...] | None, drawn: FloatArray) -> float | None:
+def _best_value(learner: Learner, offer: Offer, drawn: FloatArray) -> float | None:
     policy = learner.policy
     current = policy.action_set if offer is None else policy.action_set.restrict(offer)
     try:

@@ -235,6 +235,26 @@ def test_what_exploring_costs_is_not_said_to_be_what_is_unknown() -> None:
     assert sentence(sb.SparseThompson(action_set=ball, sparsity=2)).endswith("still unknown.")
 
 
+def test_what_is_always_on_is_told_from_what_is_explored() -> None:
+    def sentence(policy: sb.Policy, steps: int) -> str:
+        rng, learner = np.random.default_rng(0), policy.start(0)
+        for _ in range(steps):
+            decision = learner.ask()
+            effects = np.array([0.1, 1.0, 0.9, 0.0])
+            learner.tell(decision, float(decision.action @ effects + rng.normal() / 50))
+        chart = usage_chart(learner, saved_history(learner))
+        assert chart is not None
+        return chart.sentence
+
+    ball = sb.LpBall(4, names=NAMES)
+    locked = sb.APSEE(action_set=ball, sparsity=2, sigma=0.02, confidence="pairwise")
+    assert sentence(locked, 131).endswith("on, where it did not explore: radio, print.")
+    always = sb.SparseThompson(action_set=ball, sparsity=2)
+    assert sentence(always, 200).endswith("Lately nearly always on: radio, print.")
+    blind = sb.RandomSparse(action_set=ball, sparsity=2)
+    assert sentence(blind, 60).endswith("none was nearly always on: it still tries.")
+
+
 def test_with_contexts_pictures_say_what_they_leave_out_and_what_may_change() -> None:
     mix = sb.Box([0] * 4, [1] * 4, names=NAMES)
     learner = sb.SparseThompson(action_set=mix, sparsity=1, context=1).start(0)

@@ -73,17 +73,7 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
         return None
     counted = usage(history)
     names = names_of(learner, counted.indices)
-    late = counted.shares[:, -max(1, counted.shares.shape[1] // 10) :].mean(axis=1)
-    lasting = [name for name, share in zip(names, late.tolist(), strict=True) if share > 0.8]
     more = f" {counted.left_out:,} more were on now and then." if counted.left_out else ""
-    if len(history) < _SETTLED:
-        settled = "It is too early to tell what it settles on."
-    elif lasting:
-        some = ", ".join(lasting[:6]) + (" and others" if len(lasting) > 6 else "")
-        settled = f"Lately nearly always on: {some}."
-    else:
-        settled = "Lately none was nearly always on: it still tries"
-        settled += "." if history.contexts is None else ", or follows the context."
     return Chart(
         id="usage",
         title="Which coordinates were on",
@@ -97,11 +87,27 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
             ),
         ),
         sentence="The most used on top; the stronger the colour, the larger the share of "
-        f"decisions that had it on. {settled}{more}",
+        f"decisions that had it on. {_settled(history, counted.indices, names)}{more}",
         height=110 + 18 * len(names),
         is_list=True,
         **axis(history, by_time),
     )
+
+
+def _settled(history: History, indices: IntArray, names: list[str]) -> str:
+    """Say what was on lately; of a policy that explores in between, when it did not."""
+    if len(history) < _SETTLED:
+        return "It is too early to tell what it settles on."
+    late = np.arange(len(history) - len(history) // 10, len(history))
+    earning = late[history.phases[late] == "exploit"]
+    looked_at, but = (earning, ", where it did not explore") if earning.size else (late, "")
+    shares = (history.actions(looked_at, indices) != 0).mean(axis=0)
+    lasting = [name for name, share in zip(names, shares.tolist(), strict=True) if share > 0.8]
+    if lasting:
+        some = ", ".join(lasting[:6]) + (" and others" if len(lasting) > 6 else "")
+        return f"Lately nearly always on{but if earning.size < late.size else ''}: {some}."
+    tries = "Lately none was nearly always on: it still tries"
+    return tries + ("." if history.contexts is None else ", or follows the context.")
 
 
 def names_of(learner: Learner, indices: IntArray) -> list[str]:

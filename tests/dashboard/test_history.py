@@ -7,7 +7,7 @@ import pytest
 
 import sparsebandits as sb
 from sparsebandits.dashboard.charts import Chart, Line
-from sparsebandits.dashboard.coordinates import usage, usage_chart
+from sparsebandits.dashboard.coordinates import sorted_rows, usage, usage_chart
 from sparsebandits.dashboard.decisions import Wanted, matching, table_of
 from sparsebandits.dashboard.history import History, LogReader, saved_history
 from sparsebandits.dashboard.loss import believed_loss, loss_chart
@@ -233,6 +233,16 @@ def test_what_exploring_costs_is_not_said_to_be_what_is_unknown() -> None:
     exploring = sentence(sb.APSEE(action_set=ball, sparsity=2, sigma=50.0))
     assert exploring.endswith("still unknown, and of exploring, in 100% of the last.")
     assert sentence(sb.SparseThompson(action_set=ball, sparsity=2)).endswith("still unknown.")
+
+
+def test_coordinates_are_sorted_by_name_as_people_do() -> None:
+    def names(action_set: sb.ActionSet) -> list[str]:
+        learner = sb.SparseThompson(action_set=action_set, sparsity=2).start(0)
+        return [row.name for row in sorted_rows(learner.summary(1), "name")]
+
+    assert names(sb.LpBall(12)) == [str(number) for number in range(12)]
+    mixed = sb.Box([0] * 4, [1] * 4, names=["TV", "print", "10", "2"])
+    assert names(mixed) == ["2", "10", "print", "TV"]
 
 
 def test_what_is_always_on_is_told_from_what_is_explored() -> None:

@@ -120,10 +120,15 @@ def sorted_rows(summary: Summary, by: str) -> list[Row]:
     """Return the coordinates by inclusion probability, by size of their estimate, or by name."""
     rows = list(summary)
     if by == "name":
-        return sorted(rows, key=lambda row: row.name)
+        return sorted(rows, key=lambda row: _counted_first(row.name))
     if by == "estimate":
         return sorted(rows, key=lambda row: -_size(row.estimate))
     return rows
+
+
+def _counted_first(name: str) -> tuple[float, str]:
+    """Sort names that are numbers as numbers, 2 before 10, and before the others."""
+    return (float(name) if name.isascii() and name.isdecimal() else math.inf), name.casefold()
 
 
 def _size(estimate: float) -> float:

@@ -71,23 +71,23 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
     """Draw which coordinates were on over time; None before the first decision."""
     if not history.columns.size:
         return None
-    counted = usage(history)
-    names = names_of(learner, counted.indices)
-    more = f" {counted.left_out:,} more were on now and then." if counted.left_out else ""
+    usages = usage(history)
+    names = names_of(learner, usages.indices)
+    more = f" {usages.left_out:,} more were on now and then." if usages.left_out else ""
     return Chart(
         id="usage",
         title="Which coordinates were on",
         y_label="coordinate",
         layers=(
             Map(
-                x=along(history, counted.ends, by_time),
+                x=along(history, usages.ends, by_time),
                 rows=names,
-                shares=counted.shares,
+                shares=usages.shares,
                 label="share of decisions",
             ),
         ),
         sentence="The most used on top; the stronger the colour, the larger the share of "
-        f"decisions that had it on. {_settled(history, counted.indices, names)}{more}",
+        f"decisions that had it on. {_settled(history, usages.indices, names)}{more}",
         height=110 + 18 * len(names),
         is_list=True,
         **axis(history, by_time),

@@ -57,7 +57,7 @@ def code_digest() -> str:
 _levels = partial(Entry, module="ours", rewards=("peak",))
 """Of ours, where an input has several levels."""
 
-_slow = partial(Entry, seeds=3, curved_seeds=1, trials=50, is_slow=True)
+_slow = partial(Entry, seeds=3, curved_seeds=2, is_slow=True)
 """A peer of whose decisions few can be afforded."""
 
 PLAYERS: dict[str, Entry] = {

@@ -10,7 +10,7 @@ from sparsebandits.policies.recipe import Recipe
 @pytest.mark.parametrize(
     ("horizon", "rewards", "growth"),
     [
-        (2_000, 50, 0.8),
+        (2_000, 50, 1.0),
         (20_000, 50, 1.4),
         (10**6, 50, 1.4),
         (200, 50, 0.8),

@@ -1,5 +1,6 @@
 """The constants of SparseThompson, and what they say of widths."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -44,12 +45,11 @@ class Recipe:
         coordinates, from that of the young, and is reached at `apart`: between equals nothing is
         found. An action that tells the winner from the best known one at less cost is looked for
         where it is at least `telling`.
-    told_samples : int
-        Draws per decision where T was told.
-    told_growth, told_rise : float
-        The growth of those that are not young, where T was told; and by how much that of the young
-        is more for every factor of 10 by which T exceeds 2,000, up to 1.4: the longer one plays,
-        the more an unlucky start costs.
+    told_samples, told_hold, told_growth : int, float, float
+        What takes the place of `samples`, `hold` and `growth` where T was told.
+    told_young_growth, told_rise : float
+        There the growth of the young for T = 2,000, and how much more it is for every factor of 10,
+        from `young_growth` up to 1.4: the longer one plays, the more an unlucky start costs.
     patience : float
         t counts as t (1000 / t)^patience; on round sets only for the mature.
     mature : float
@@ -80,7 +80,9 @@ class Recipe:
     apart: float = 0.1
     telling: float = 0.03
     told_samples: int = 3
+    told_hold: float = 0.02
     told_growth: float = 1.1
+    told_young_growth: float = 1.1
     told_rise: float = 0.0
     patience: float = 0.0
     mature: float = YOUNG
@@ -117,7 +119,9 @@ class Recipe:
             growth=1.8,
             young_growth=0.8,
             told_samples=6,
-            told_rise=0.6,
+            told_hold=0.005,
+            told_young_growth=1.0,
+            told_rise=0.4,
             patience=0.35,
             mature=max(YOUNG, 4 * action_set.dim),
             evidence=True,
@@ -135,7 +139,16 @@ class Recipe:
         """Return what is done by who was told T, or was not."""
         if horizon is None:
             return self
-        return replace(self, horizon=horizon, samples=self.told_samples)
+        bold = self.told_young_growth + self.told_rise * math.log10(horizon / 2000.0)
+        return replace(
+            self,
+            horizon=horizon,
+            samples=self.told_samples,
+            hold=self.told_hold,
+            growth=self.told_growth,
+            young_growth=max(self.young_growth, min(bold, 1.4)),
+            home_growth=None,
+        )
 
     def asks_dispersion(self, rewards: FloatArray) -> bool:
         """Whether what one of such lanes does depends on how much coordinates differ."""
@@ -151,34 +164,27 @@ class Recipe:
         young = rewards < self.mature
         count, squares, home = int(np.count_nonzero(young)), sigma * sigma, None
         seeks: BoolArray | None = None
-        grown: Lanewise = self.growth if self.horizon is None else self.told_growth
+        grown: Lanewise = self.growth
         if dispersion is not None:
             seeks = ~young & (dispersion >= self.telling)
             apart = np.minimum(dispersion * (1 / self.apart), 1.0)
             grown = self.young_growth + (grown - self.young_growth) * apart
         if self.horizon is not None:
             steps = np.maximum(self.horizon - rewards, 1.0)
-            growth = _of_young(young, count, self._told_young_growth, grown)
         else:
             steps = rewards + 1.0
             if self.patience and not (self.is_round and count == young.size):
                 fewer = steps * (1000.0 / steps) ** self.patience
                 steps = np.where(young, steps, fewer) if self.is_round else fewer
-            growth = _of_young(young, count, self.young_growth, grown)
-            if self.home_growth is not None and count < young.size:
-                home = _of_young(young, count, self.young_growth, self.home_growth)
+        growth = _of_young(young, count, self.young_growth, grown)
+        if self.home_growth is not None and count < young.size:
+            home = _of_young(young, count, self.young_growth, self.home_growth)
         return Boldness(
             (self.share * steps)[:, None],
             (growth * squares)[:, None],
             None if home is None else (home * squares)[:, None],
             seeks,
         )
-
-    @property
-    def _told_young_growth(self) -> float:
-        assert self.horizon is not None
-        rise = self.told_rise * np.log10(max(self.horizon / 2000.0, 1.0))
-        return max(self.young_growth, min(1.4, self.young_growth + float(rise)))
 
     def weights(self, ages: FloatArray | float) -> FloatArray:
         """How much rewards count whose decisions were made so many decisions ago."""

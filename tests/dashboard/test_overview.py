@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import sparsebandits as sb
 from sparsebandits.dashboard.overview import (
@@ -65,16 +66,21 @@ def test_stale_is_measured_by_its_own_pace() -> None:
     hasty = replace(STEADY, told_at=ticks(0.1))
     assert not is_stale(hasty, NOW, NOW + 599)
     assert is_stale(hasty, NOW, NOW + 601)
+    plates = replace(STEADY, told_at=np.repeat(ticks(86_400.0)[-10:], 8))  # eight of them a day
+    assert not is_stale(plates, NOW, NOW + 86_400)
+    assert is_stale(plates, NOW, NOW + 7 * 86_400)
     few = replace(STEADY, told_at=np.array([NOW]))
     assert not is_stale(few, NOW, NOW + 86_000)
     assert is_stale(few, NOW, NOW + 87_000)
 
 
 def test_rewards_of_the_last_hour() -> None:
-    assert per_hour(STEADY, NOW) == 60
-    assert per_hour(STEADY, NOW + 7200) == 0
+    assert per_hour(ROW, STEADY, NOW) == 60
+    assert per_hour(ROW, STEADY, NOW + 7200) == 0
     end = replace(STEADY, told_at=ticks(1.0), is_whole=False)
-    assert per_hour(end, NOW) == pytest.approx(100 * 3600 / 99)
+    old, young = structs.replace(ROW, rewards=10_000), structs.replace(ROW, rewards=600)
+    assert per_hour(old, end, NOW) == pytest.approx(100 * 3600 / 99)
+    assert per_hour(young, end, NOW) == 600  # all that there ever were
     line = listed(ROW, STEADY, NOW)
     assert (line.state, line.late, line.policy) == ("learning", 0.25, "apsee, 2 of 6")
     assert listed(ROW, None, NOW).state is None

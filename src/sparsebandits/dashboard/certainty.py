@@ -117,13 +117,16 @@ def _of_gap_test(certificate: Certificate) -> list[str]:
     ]
     steps = certificate.steps_to_lock
     if math.isinf(steps):
-        said.append("With a gap of 0 the test never passes: two supports are equally good.")
+        said.append(
+            "With a gap of 0 the test never passes, by any bound: two supports are equally good by "
+            "the estimate. SparseThompson learns without a lock."
+        )
     elif math.isfinite(steps):
         said.append(
             f"If the gap stays as it is, the lock takes about {number(steps, 2)} more decisions, "
             f"with noise of {number(certificate.sigma)} and the bound {certificate.confidence!r}."
         )
-    if steps > _TOO_LONG:
+    if math.inf > steps > _TOO_LONG:
         said.append(
             "That is too long to wait for: a sharper bound (confidence='mixture' or 'pairwise') "
             "takes fewer, and SparseThompson learns without a lock."

@@ -217,6 +217,12 @@ def test_without_a_posterior_the_estimate_speaks_and_without_rewards_nothing_doe
     chart = reward_chart(saved_history(learner))
     assert chart is not None
     assert "</" not in chart.json
+    for rewards, first in ((20, "the first of"), (80, "the first shown of")):  # 50 are remembered
+        while learner.summary().rewards < rewards:
+            learner.tell(learner.ask(), 1.0)
+        chart = reward_chart(saved_history(learner))
+        assert chart is not None
+        assert first in chart.sentence
 
 
 def test_what_exploring_costs_is_not_said_to_be_what_is_unknown() -> None:

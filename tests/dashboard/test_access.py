@@ -181,6 +181,12 @@ def test_pages_of_what_is_not_there(visitors: Visitors) -> None:
     assert client.get("/learners/no body/health").status_code == 422
     assert client.get("/static/secret").status_code == 404
     assert client.get("/?sort=shoe").status_code == 422
+    for path in ("/learners", "/learners/a/tell"):  # a page, for a person alone
+        shown = client.get(path, headers={"accept": "text/html,*/*;q=0.8"})
+        assert shown.status_code == 404
+        assert "There is nothing at this address" in shown.text
+        assert {name: shown.headers[name] for name in HEADERS} == HEADERS
+        assert client.get(path).headers["content-type"] == "application/problem+json"
     calls = played(visitors, "gone")
     calls.delete("/v1/learners/gone")
     assert client.get("/learners/gone").status_code == 410

@@ -152,6 +152,14 @@ def _refusal(session: Session | None, refusal: RefusedError) -> Response:
     return HTMLResponse(text, problem.status)
 
 
+def page_of_nothing() -> Response:
+    """Return what a browser gets at an address without a page."""
+    refusal = RefusedError(
+        "unknown-path", "Whatever there is to see is reached from the link below."
+    )
+    return with_headers(_refusal(None, refusal))
+
+
 def with_headers(response: Response) -> Response:
     """Add what keeps pages safe, where the answer says nothing else."""
     for name, value in HEADERS.items():

@@ -71,6 +71,9 @@ def test_a_lock_is_said_with_its_gap_and_a_commitment_without_a_test_as_such() -
     locked = said(sb.APSEE(action_set=ball, sparsity=2, sigma=0.05, confidence="coordinate"), 900)
     assert "locked: tv low, tv high" in locked
     assert "noise could fake" in locked
+    alone = said(sb.APSEE(action_set=ball, sparsity=4, sigma=0.05), 60)
+    assert "no other to take it for" in alone
+    assert "inf" not in alone
     committed = said(sb.ExploreThenCommit(action_set=ball, sparsity=2, horizon=40), 40)
     assert "has committed to tv low, tv high" in committed
     assert "test has passed" not in committed

@@ -40,6 +40,8 @@ def in_words(learner: Learner, certificate: Certificate, rewards: int) -> list[s
 def _of_lock(certificate: Certificate, support: str) -> list[str]:
     if math.isnan(certificate.threshold):
         return [f"The policy has committed to {support}; nothing was verified."]
+    if math.isinf(certificate.gap):
+        return [f"The support is locked: {support}. There is no other to take it for."]
     return [
         f"The support is locked: {support}. The gap test has passed: what is played to earn uses "
         "these alone. It still explores, ever more rarely.",

@@ -6,11 +6,16 @@ import time
 from dataclasses import replace
 from functools import partial
 
+import httpx
 import numpy as np
 import pytest
+from fastapi import FastAPI
 from msgspec import structs
 
 import sparsebandits as sb
+from sparsebandits.dashboard import sources
+from sparsebandits.dashboard.access import Door
+from sparsebandits.dashboard.file_app import let_in
 from sparsebandits.dashboard.overview import (
     Standing,
     is_stale,
@@ -20,6 +25,7 @@ from sparsebandits.dashboard.overview import (
     state_of,
 )
 from sparsebandits.dashboard.regression import Found
+from sparsebandits.dashboard.routes import add_routes, store_routes
 from sparsebandits.dashboard.sources import StoreSource
 from sparsebandits.store import LearnerRow
 from sparsebandits.validation import FloatArray
@@ -128,3 +134,29 @@ def test_states_are_read_from_logs(usual_url: str) -> None:
     states, found = asyncio.run(look())
     assert states == {"locked": "locked", "plain": "learning", "turns": "drifting"}
     assert found == ["plain"]
+
+
+def test_what_is_shown_is_looked_at_however_many_there_are(
+    usual_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "EXAMINED", 1)
+    box = sb.SparseThompson(action_set=sb.Box([0] * 4, [1] * 4), sparsity=2)
+    for key in "abc":
+        write_log(usual_url, key, box, lambda n, x: float(x[0]), 5, start=time.time() - 300)
+
+    async def look() -> tuple[int, str]:
+        source = StoreSource(usual_url)
+        source.start()
+        app = FastAPI()
+        add_routes(app, store_routes(Door(let_in), source))
+        transport = httpx.ASGITransport(app=app)
+        try:
+            known = [line for line in await source.listed("", "") if line.state is not None]
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+                return len(known), (await client.get("/")).text
+        finally:
+            await source.stop()
+
+    known, page = asyncio.run(look())
+    assert known == 1
+    assert page.count('<td><span class="badge learning"') == 3

@@ -23,7 +23,7 @@ TAIL = 1000
 
 PAGE = 50
 EXAMINED = 200
-"""Learners whose logs are looked at to sort by what is in them."""
+"""Learners whose logs are looked at to sort by what is in them, besides those that are shown."""
 
 _HOUR, _DAY = 3600.0, 86_400.0
 _SILENT_GAPS = 20

@@ -136,9 +136,12 @@ class Overview:
         asked = visit.query("page", "1")
         page = min(int(asked), last) if asked.isascii() and asked.isdigit() else 1
         shown = ordered[(max(page, 1) - 1) * PAGE : max(page, 1) * PAGE]
+        unknown = [line.key for line in shown if line.state is None]
+        fresh = await self._source.examined(unknown) if unknown else []
+        by_key = {line.key: line for line in fresh}
         answer = visit.page(
             "learners.html",
-            lines=shown,
+            lines=[by_key.get(line.key, line) for line in shown],
             found=len(ordered),
             unexamined=max(0, len(lines) - EXAMINED),
             search=search,

@@ -130,7 +130,10 @@ def test_forms_do_what_calls_do(visitors: Visitors) -> None:
     client, at = visitors.enter(), "/learners/told"
     again = post(client, f"{at}/decisions", f"{at}/tell", id="3", reward="7")
     assert again.status_code == 409
-    assert "in the place" in client.get(f"{at}/decisions").text
+    assert "tick &#39;in the place of one told before&#39;" in again.text
+    assert "?correct" not in again.text
+    assert f'<a href="{at}/decisions">Back' in again.text
+    assert "in the place of one told before" in client.get(f"{at}/decisions").text
     post(client, f"{at}/decisions", f"{at}/tell", id="3", reward="7", correct="yes")
     post(client, f"{at}/decisions", f"{at}/ask")
     post(client, f"{at}/decisions", f"{at}/forget", id="13")
@@ -178,9 +181,16 @@ def test_looking_changes_nothing(visitors: Visitors) -> None:
 def test_pages_of_what_is_not_there(visitors: Visitors) -> None:
     client = visitors.enter()
     assert client.get("/learners/nobody").status_code == 404
+    assert "Back to" not in client.get("/learners/nobody/decisions").text
     assert client.get("/learners/no body/health").status_code == 422
     assert client.get("/static/secret").status_code == 404
     assert client.get("/?sort=shoe").status_code == 422
+    for path in ("/learners", "/learners/a/tell"):  # a page, for a person alone
+        shown = client.get(path, headers={"accept": "text/html,*/*;q=0.8"})
+        assert shown.status_code == 404
+        assert "There is nothing at this address" in shown.text
+        assert {name: shown.headers[name] for name in HEADERS} == HEADERS
+        assert client.get(path).headers["content-type"] == "application/problem+json"
     calls = played(visitors, "gone")
     calls.delete("/v1/learners/gone")
     assert client.get("/learners/gone").status_code == 410

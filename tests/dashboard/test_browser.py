@@ -32,6 +32,7 @@ REDRAW = """([chart, label]) => {
   draw(figure);
 }"""
 TAGGED = ["<b>tv</b> & radio", "age<30", "R&amp;D"]
+UNBROKEN = ["a" * 120, "b" * 120, "tv"]
 WIDE, NARROW = 1280, 380
 OVERHANG = "(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))"
 AXE: Any = importlib.import_module("axe_playwright_python.sync_playwright")  # ships no types
@@ -172,6 +173,10 @@ def fill(server: Server) -> None:
     tagged = sb.SparseThompson(action_set=sb.Box([0.0] * 3, [1.0] * 3, names=TAGGED), sparsity=2)
     write_log(server.store, "tagged", tagged, lambda number, action: float(action[0]), 30)
     write_log(server.store, "asked", thompson, lambda number, action: None, 12)
+    unbroken = sb.SparseThompson(
+        action_set=sb.Box([0.0] * 3, [1.0] * 3, names=UNBROKEN), sparsity=2
+    )
+    write_log(server.store, "unbroken", unbroken, lambda number, action: float(action[0]), 30)
 
 
 def test_ten_thousand_decisions_and_every_page(
@@ -216,6 +221,11 @@ def test_ten_thousand_decisions_and_every_page(
         page.set_viewport_size({"width": width, "height": 800})
         window.go("/learners/huge")
         assert page.evaluate(OVERHANG) <= 0, width
+    for width in (WIDE, NARROW):  # a name that cannot be broken is
+        page.set_viewport_size({"width": width, "height": 800})
+        for path in ("", "/what-if"):
+            window.go(f"/learners/unbroken{path}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
     check_resize(window, "/learners/a-campaign")
     page.emulate_media(media="print")
     page.pdf(path=tmp_path / "page.pdf")

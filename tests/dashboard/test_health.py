@@ -138,6 +138,30 @@ def test_what_drifts_is_taken_neither_for_a_curve_nor_for_outliers(
     assert "drift" not in alarm(health.normality, calm).advice
 
 
+def test_what_bends_is_not_taken_for_drift_while_doses_move(rng: np.random.Generator) -> None:
+    """A learner that comes from high doses to low ones sees another slope each time."""
+    steady = sample(rng, plain)
+    doses: FloatArray = steady.actions * np.linspace(1.5, 0.2, 400)[:, None]
+    bending = 2.0 + doses @ THETA + 2.0 * (doses**2) @ np.ones(4)
+    bent = replace(steady, actions=doses, rewards=bending + 0.3 * rng.normal(size=400))
+    assert not health.drift_test(bent).is_alarm
+    assert alarm(health.drift, bent).advice == "See to the curve first."
+    alarm(health.curve, bent)
+    both = replace(bent, rewards=bent.rewards + np.linspace(0, 3, 400))
+    assert health.drift_test(both).is_alarm
+    assert "half_life" in alarm(health.drift, both).advice
+
+
+def test_a_missing_baseline_is_not_taken_for_outliers(rng: np.random.Generator) -> None:
+    """Where what is on always adds up to nearly the same, it hides in the effects; but not at 0."""
+    without = sample(rng, plain, intercept=False)
+    doses = (rng.random((400, 4)) < 0.5).astype(float)
+    doses[:380, 0] = 1.0
+    rewards = 20.0 + doses @ THETA + 0.3 * rng.normal(size=400)
+    found = alarm(health.normality, replace(without, actions=doses, rewards=rewards))
+    assert found.advice == "See to the baseline first."
+
+
 def test_a_context_that_helps_and_one_that_does_not(rng: np.random.Generator) -> None:
     z = rng.normal(size=(400, 1))
     useful = sample(rng, lambda x, t: plain(x, t) + 0.8 * x[:, 0] * z[:, 0], contexts=z)

@@ -217,6 +217,12 @@ def test_without_a_posterior_the_estimate_speaks_and_without_rewards_nothing_doe
     chart = reward_chart(saved_history(learner))
     assert chart is not None
     assert "</" not in chart.json
+    for rewards, first in ((20, "the first of"), (80, "the first shown of")):  # 50 are remembered
+        while learner.summary().rewards < rewards:
+            learner.tell(learner.ask(), 1.0)
+        chart = reward_chart(saved_history(learner))
+        assert chart is not None
+        assert first in chart.sentence
 
 
 def test_what_exploring_costs_is_not_said_to_be_what_is_unknown() -> None:
@@ -294,3 +300,19 @@ def test_axes_write_huge_and_tiny_numbers_as_sentences_do(unit: float, form: str
     layout = json.loads(chart.json)["layout"]
     assert layout["yaxis"].get("exponentformat") == form
     assert "exponentformat" not in layout["xaxis"]
+
+
+def test_decisions_of_one_moment_are_one_column_of_the_map() -> None:
+    """Four asked for at 1001 s, two of them with tv; then one at 1001.25 s, without."""
+    events = [
+        event(1, log.ASK, 1, asked({0: 1.0}, {0: 1.0}, {1: 1.0}, {2: 1.0})),
+        Event(learner=1, sequence=2, kind=log.ASK, at=1001.25, decision=5,
+              body=log.write(asked({1: 1.0}))),
+    ]  # fmt: skip
+    reader = LogReader(POLICY)
+    reader.read(events)
+    chart = usage_chart(POLICY.start(0), reader.history(5), by_time=True)
+    assert chart is not None
+    [trace] = json.loads(chart.json)["data"]
+    assert trace["x"] == ["1970-01-01 00:16:41.000", "1970-01-01 00:16:41.250"]
+    assert dict(zip(trace["y"], trace["z"], strict=True))["tv"] == [0.5, 0.0]

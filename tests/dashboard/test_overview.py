@@ -6,10 +6,16 @@ import time
 from dataclasses import replace
 from functools import partial
 
+import httpx
 import numpy as np
 import pytest
+from fastapi import FastAPI
+from msgspec import structs
 
 import sparsebandits as sb
+from sparsebandits.dashboard import sources
+from sparsebandits.dashboard.access import Door
+from sparsebandits.dashboard.file_app import let_in
 from sparsebandits.dashboard.overview import (
     Standing,
     is_stale,
@@ -19,6 +25,7 @@ from sparsebandits.dashboard.overview import (
     state_of,
 )
 from sparsebandits.dashboard.regression import Found
+from sparsebandits.dashboard.routes import add_routes, store_routes
 from sparsebandits.dashboard.sources import StoreSource
 from sparsebandits.store import LearnerRow
 from sparsebandits.validation import FloatArray
@@ -65,16 +72,21 @@ def test_stale_is_measured_by_its_own_pace() -> None:
     hasty = replace(STEADY, told_at=ticks(0.1))
     assert not is_stale(hasty, NOW, NOW + 599)
     assert is_stale(hasty, NOW, NOW + 601)
+    plates = replace(STEADY, told_at=np.repeat(ticks(86_400.0)[-10:], 8))  # eight of them a day
+    assert not is_stale(plates, NOW, NOW + 86_400)
+    assert is_stale(plates, NOW, NOW + 7 * 86_400)
     few = replace(STEADY, told_at=np.array([NOW]))
     assert not is_stale(few, NOW, NOW + 86_000)
     assert is_stale(few, NOW, NOW + 87_000)
 
 
 def test_rewards_of_the_last_hour() -> None:
-    assert per_hour(STEADY, NOW) == 60
-    assert per_hour(STEADY, NOW + 7200) == 0
+    assert per_hour(ROW, STEADY, NOW) == 60
+    assert per_hour(ROW, STEADY, NOW + 7200) == 0
     end = replace(STEADY, told_at=ticks(1.0), is_whole=False)
-    assert per_hour(end, NOW) == pytest.approx(100 * 3600 / 99)
+    old, young = structs.replace(ROW, rewards=10_000), structs.replace(ROW, rewards=600)
+    assert per_hour(old, end, NOW) == pytest.approx(100 * 3600 / 99)
+    assert per_hour(young, end, NOW) == 600  # all that there ever were
     line = listed(ROW, STEADY, NOW)
     assert (line.state, line.late, line.policy) == ("learning", 0.25, "apsee, 2 of 6")
     assert listed(ROW, None, NOW).state is None
@@ -122,3 +134,29 @@ def test_states_are_read_from_logs(usual_url: str) -> None:
     states, found = asyncio.run(look())
     assert states == {"locked": "locked", "plain": "learning", "turns": "drifting"}
     assert found == ["plain"]
+
+
+def test_what_is_shown_is_looked_at_however_many_there_are(
+    usual_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "EXAMINED", 1)
+    box = sb.SparseThompson(action_set=sb.Box([0] * 4, [1] * 4), sparsity=2)
+    for key in "abc":
+        write_log(usual_url, key, box, lambda n, x: float(x[0]), 5, start=time.time() - 300)
+
+    async def look() -> tuple[int, str]:
+        source = StoreSource(usual_url)
+        source.start()
+        app = FastAPI()
+        add_routes(app, store_routes(Door(let_in), source))
+        transport = httpx.ASGITransport(app=app)
+        try:
+            known = [line for line in await source.listed("", "") if line.state is not None]
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+                return len(known), (await client.get("/")).text
+        finally:
+            await source.stop()
+
+    known, page = asyncio.run(look())
+    assert known == 1
+    assert page.count('<td><span class="badge learning"') == 3

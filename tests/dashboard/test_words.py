@@ -27,11 +27,14 @@ def test_rules_are_said_by_name_and_blocks_are_counted_as_blocks() -> None:
         at_most=3, at_least=1, always=["tv low"], groups={(1, 2): 1}, never_together=[(2, 3)]
     )
     assert rules_of(sb.SparseThompson(action_set=BOX, sparsity=ruled)) == [
-        "at least 1 on",
-        "always on: tv low",
+        "at least 1 on, at a dose that may be 0",
+        "always on, at a dose that may be 0: tv low",
         "at most 1 of tv high, radio low",
         "never together: radio low, radio high",
     ]
+    least = sb.Budget(total=4.0, upper=[2.0] * 4, min_dose=1.0, names=NAMES)
+    dosed = rules_of(sb.SparseThompson(action_set=least, sparsity=ruled))
+    assert dosed[:2] == ["at least 1 on", "always on: tv low"]
     pairs = [(one, other) for one in range(9) for other in range(one)]
     many = sb.SparseThompson(
         action_set=sb.LpBall(9), sparsity=sb.Supports(at_most=1, never_together=pairs)
@@ -68,12 +71,21 @@ def test_a_lock_is_said_with_its_gap_and_a_commitment_without_a_test_as_such() -
     locked = said(sb.APSEE(action_set=ball, sparsity=2, sigma=0.05, confidence="coordinate"), 900)
     assert "locked: tv low, tv high" in locked
     assert "noise could fake" in locked
+    alone = said(sb.APSEE(action_set=ball, sparsity=4, sigma=0.05), 60)
+    assert "no other to take it for" in alone
+    assert "inf" not in alone
     committed = said(sb.ExploreThenCommit(action_set=ball, sparsity=2, horizon=40), 40)
     assert "has committed to tv low, tv high" in committed
     assert "test has passed" not in committed
     slow = said(sb.APSEE(action_set=ball, sparsity=2, sigma=50.0), 40)
     assert "<1% of that" in slow
     assert "too long to wait for" in slow
+    tied = sb.APSEE(action_set=ball, sparsity=2, sigma=0.5).start(0)
+    for _ in range(4):
+        tied.tell(tied.ask(), 0.0)
+    words = " ".join(in_words(tied, tied.certificate(), 4))
+    assert "never passes, by any bound" in words
+    assert "too long to wait for" not in words
 
 
 def test_a_policy_without_a_gap_test_says_what_it_believes_and_waits_for_none() -> None:

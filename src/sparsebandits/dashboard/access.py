@@ -104,6 +104,7 @@ class Door:
         async def endpoint(request: Request) -> Response:
             request.scope["call"] = "dashboard"
             session: Session | None = None
+            back = ""
             try:
                 session = await self._session_of(request)
                 if session is None:
@@ -112,14 +113,16 @@ class Door:
                 form = await read_form(request) if request.method == "POST" else {}
                 session.caller.need(scope)
                 if "key" in request.path_params:
-                    session.caller.need(scope, [as_key(request.path_params["key"])])
+                    key = as_key(request.path_params["key"])
+                    session.caller.need(scope, [key])
+                    back = f"/learners/{quote(key)}/decisions"
                 if request.method == "POST":
                     session.check_form(form.get("csrf", ""))
                 response = await handler(Visit(request=request, session=session, form=form))
             except RefusedError as refusal:
-                response = _refusal(session, refusal)
+                response = _refusal(session, refusal, back)
             except SparseBanditsError as error:
-                response = _refusal(session, RefusedError("invalid", str(error)))
+                response = _refusal(session, RefusedError("invalid", str(error)), back)
             except Exception:
                 _LOGGER.exception("a page failed")
                 failed = RefusedError("internal", "The page failed; see the log of the server.")
@@ -146,10 +149,29 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in fields.items()}
 
 
-def _refusal(session: Session | None, refusal: RefusedError) -> Response:
+_OF_DECISIONS = ("unknown-decision", "reward-differs", "decision-closed", "invalid")
+"""Problems with a form or a filter, after which one goes back to the decisions."""
+
+
+def _refusal(session: Session | None, refusal: RefusedError, back: str = "") -> Response:
     problem = refusal.problem
-    text = render("problem.html", session=session, said="", path="", problem=problem)
+    text = render(
+        "problem.html",
+        session=session,
+        said="",
+        path="",
+        problem=problem,
+        back=back if refusal.kind in _OF_DECISIONS else "",
+    )
     return HTMLResponse(text, problem.status)
+
+
+def page_of_nothing() -> Response:
+    """Return what a browser gets at an address without a page."""
+    refusal = RefusedError(
+        "unknown-path", "Whatever there is to see is reached from the link below."
+    )
+    return with_headers(_refusal(None, refusal))
 
 
 def with_headers(response: Response) -> Response:

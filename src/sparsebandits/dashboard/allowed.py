@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+
 from sparsebandits.dashboard.words import number
 from sparsebandits.oracles import Supports
 from sparsebandits.policies import Policy
@@ -31,9 +33,12 @@ def rules_of(policy: Policy) -> list[str]:
     limit, names = policy.sparsity, policy.action_set.names
     if not isinstance(limit, Supports):
         return []
-    said = [f"at least {limit.at_least} on"] if limit.at_least else []
+    # Where doses go down to 0 the rules keep a place, and no more.
+    may_rest = policy.sparse_oracle.obeyed_by(np.zeros(policy.action_set.dim), policy.action_set)
+    dosed = ", at a dose that may be 0" if may_rest else ""
+    said = [f"at least {limit.at_least} on{dosed}"] if limit.at_least else []
     if limit.always:
-        said.append(f"always on: {_listed(limit.always, names)}")
+        said.append(f"always on{dosed}: {_listed(limit.always, names)}")
     said += [f"at most {most} of {_listed(few, names)}" for few, most in limit.groups]
     said += [f"never together: {_listed(few, names)}" for few in limit.never_together]
     more = len(said) - _LISTED

@@ -40,6 +40,8 @@ def in_words(learner: Learner, certificate: Certificate, rewards: int) -> list[s
 def _of_lock(certificate: Certificate, support: str) -> list[str]:
     if math.isnan(certificate.threshold):
         return [f"The policy has committed to {support}; nothing was verified."]
+    if math.isinf(certificate.gap):
+        return [f"The support is locked: {support}. There is no other to take it for."]
     return [
         f"The support is locked: {support}. The gap test has passed: what is played to earn uses "
         "these alone. It still explores, ever more rarely.",
@@ -117,13 +119,16 @@ def _of_gap_test(certificate: Certificate) -> list[str]:
     ]
     steps = certificate.steps_to_lock
     if math.isinf(steps):
-        said.append("With a gap of 0 the test never passes: two supports are equally good.")
+        said.append(
+            "With a gap of 0 the test never passes, by any bound: two supports are equally good by "
+            "the estimate. SparseThompson learns without a lock."
+        )
     elif math.isfinite(steps):
         said.append(
             f"If the gap stays as it is, the lock takes about {number(steps, 2)} more decisions, "
             f"with noise of {number(certificate.sigma)} and the bound {certificate.confidence!r}."
         )
-    if steps > _TOO_LONG:
+    if math.inf > steps > _TOO_LONG:
         said.append(
             "That is too long to wait for: a sharper bound (confidence='mixture' or 'pairwise') "
             "takes fewer, and SparseThompson learns without a lock."

@@ -208,7 +208,8 @@ def _short(value: float) -> float | None:
 def along(history: History, places: IntArray, by_time: bool) -> FloatArray | list[str]:
     """Return where decisions stand on the axis below: their numbers, or when they were asked."""
     if by_time and history.has_times:
-        return [clock(moment) for moment in history.asked_at[places].tolist()]
+        # Finer than people read: hundreds may be asked for within a second.
+        return [clock(moment, "milliseconds") for moment in history.asked_at[places].tolist()]
     return history.ids[places].astype(float)
 
 
@@ -219,6 +220,6 @@ def axis(history: History, by_time: bool) -> dict[str, Any]:
     return {"x_label": "number of the decision", "x_is_whole": True}
 
 
-def clock(moment: float) -> str:
+def clock(moment: float, unit: str = "seconds") -> str:
     """Return seconds since 1970 as a date and time in UTC."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return datetime.fromtimestamp(moment, UTC).replace(tzinfo=None).isoformat(" ", unit)

@@ -72,6 +72,7 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
     if not history.columns.size:
         return None
     usages = usage(history)
+    x, shares = _one_each(along(history, usages.ends, by_time), usages)
     names = names_of(learner, usages.indices)
     more = f" {usages.left_out:,} more were on now and then." if usages.left_out else ""
     return Chart(
@@ -80,9 +81,9 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
         y_label="coordinate",
         layers=(
             Map(
-                x=along(history, usages.ends, by_time),
+                x=x,
                 rows=names,
-                shares=usages.shares,
+                shares=shares,
                 label="share of decisions",
             ),
         ),
@@ -92,6 +93,18 @@ def usage_chart(learner: Learner, history: History, by_time: bool = False) -> Ch
         is_list=True,
         **axis(history, by_time),
     )
+
+
+def _one_each(
+    x: FloatArray | list[str], usages: Usage
+) -> tuple[FloatArray | list[str], FloatArray]:
+    """Return places on the axis and shares, with one column for stretches at the same moment."""
+    if not isinstance(x, list):
+        return x, usages.shares
+    first = [place for place, moment in enumerate(x) if not place or moment != x[place - 1]]
+    sizes = np.diff(usages.ends, prepend=-1)
+    counts = np.add.reduceat(usages.shares * sizes, first, axis=1)
+    return [x[place] for place in first], counts / np.add.reduceat(sizes, first)
 
 
 def _settled(history: History, indices: IntArray, names: list[str]) -> str:

@@ -11,7 +11,12 @@ from starlette.types import ASGIApp
 
 from sparsebandits.dashboard import pages
 from sparsebandits.dashboard.access import Door, Visit
-from sparsebandits.dashboard.routes import add_routes, learner_routes, unless_known
+from sparsebandits.dashboard.routes import (
+    add_routes,
+    answer_browsers,
+    learner_routes,
+    unless_known,
+)
 from sparsebandits.dashboard.sessions import Session
 from sparsebandits.dashboard.sources import FileSource
 from sparsebandits.errors import InvalidValueError, SparseBanditsError
@@ -34,6 +39,7 @@ def file_app(path: Path, host: str) -> ASGIApp:
         _add_sweep(app, door, path)
     else:
         _add_learner(app, door, path)
+    answer_browsers(app)
     if host in ("127.0.0.1", "::1", "localhost"):
         return TrustedHostMiddleware(app, allowed_hosts=_LOOPBACK)
     return app

@@ -116,7 +116,10 @@ def _outcome(answer: Answer, said: str) -> str:
     if answer.status < 400:
         return said
     problem = json.loads(answer.body)
-    raise RefusedError(problem["type"].rpartition(":")[2], problem["detail"])
+    detail, is_told, _ = problem["detail"].partition("; ?correct=true")
+    if is_told:  # what to do in a form, and not in an address
+        detail += "; to tell this one all the same, tick 'in the place of one told before'."
+    raise RefusedError(problem["type"].rpartition(":")[2], detail)
 
 
 def _id(text: str) -> int:

@@ -16,6 +16,7 @@ from sparsebandits.dashboard.regression import (
     residuals_of,
 )
 from sparsebandits.dashboard.sample import Sample, residuals
+from sparsebandits.validation import FloatArray
 
 _DAY = 86_400.0
 _FAR_FROM_NORMAL = 0.5
@@ -78,12 +79,13 @@ def normality(sample: Sample) -> Finding:
     if not found.is_known:
         return _untold(title, _NO_REST, _NOTHING)
     if found.is_alarm and found.gain > _FAR_FROM_NORMAL:
-        if drift_test(sample).is_alarm:
+        causes = [name for name, test in _MISFITS.items() if test(sample).is_alarm]
+        if causes:
             return _look(
                 title,
-                "They are not normal, but what changes over time looks like that too: one fit "
+                "They are not normal, but what the model lacks looks like that too: one fit "
                 "cannot tell them apart.",
-                "See to the drift first.",
+                f"See to the {' and the '.join(causes)} first.",
                 found.p,
             )
         is_coarse = np.unique(sample.rewards).size <= _COARSE
@@ -114,17 +116,29 @@ def _shape(sample: Sample) -> str:
 
 
 def drift_test(sample: Sample) -> Found:
-    """Test whether baseline or effects change over time; Bonferroni's p of two tests.
+    """Test whether baseline or effects change over time.
 
-    A CUSUM looks for a baseline that moves, an F test for effects that go up or down in time.
+    A learner's doses move while it learns, and an effect that bends looks like drift: where there
+    is a curve, what it explains is none.
     """
     if not sample.is_enough:
         return UNKNOWN
-    columns = sample.whole
+    found = _drift_beside(sample.whole, sample)
+    if not (found.is_alarm and curve_test(sample).is_alarm):
+        return found
+    beside_curve = _drift_beside(np.hstack([sample.whole, sample.actions**2]), sample)
+    return beside_curve if beside_curve.is_known else found
+
+
+def _drift_beside(columns: FloatArray, sample: Sample) -> Found:
+    """Return Bonferroni's p of two tests on what is left by columns.
+
+    A CUSUM looks for a baseline that moves, an F test for effects that go up or down in time.
+    """
     rest, freedom = residuals_of(columns, sample.rewards)
     tests = [cusum_test(rest, freedom)]
     if sample.rewards.size >= 2 * sample.needed:
-        tests.append(f_test(columns, sample.trend * columns, sample.rewards))
+        tests.append(f_test(columns, sample.trend * sample.whole, sample.rewards))
     known = [test.p for test in tests if test.is_known]
     return Found(min(1.0, len(known) * min(known))) if known else UNKNOWN
 
@@ -137,6 +151,14 @@ def drift(sample: Sample) -> Finding:
     found = drift_test(sample)
     if not found.is_known:
         return _untold(title, _NO_REST, _NOTHING)
+    wandering = _drift_beside(sample.whole, sample)
+    if wandering.is_alarm and not found.is_alarm:
+        return _look(
+            title,
+            "Residuals wander, but no more than effects that bend explain: the doses have moved.",
+            "See to the curve first.",
+            wandering.p,
+        )
     if not found.is_alarm:
         return _fine(
             title,
@@ -158,6 +180,13 @@ def drift(sample: Sample) -> Finding:
     )
 
 
+def intercept_test(sample: Sample) -> Found:
+    """Test whether a baseline that the policy does not reckon with explains rewards."""
+    if sample.intercept or not sample.is_enough:
+        return UNKNOWN
+    return f_test(sample.columns, sample.baseline, sample.rewards)
+
+
 def intercept(sample: Sample) -> Finding:
     """Ask whether rewards have a baseline."""
     title = "Is a baseline missing?"
@@ -168,7 +197,7 @@ def intercept(sample: Sample) -> Finding:
         )
     if not sample.is_enough:
         return _too_few(title, sample)
-    found = f_test(sample.columns, sample.baseline, sample.rewards)
+    found = intercept_test(sample)
     if not found.is_known:
         return _untold(title, "With these actions a baseline cannot be told from the effects.")
     if found.is_alarm:
@@ -183,12 +212,19 @@ def intercept(sample: Sample) -> Finding:
     return _fine(title, "No: a baseline explains no more than chance would.", found.p)
 
 
+def curve_test(sample: Sample) -> Found:
+    """Test whether squares of the doses explain rewards, beside a trend."""
+    if not sample.is_enough:
+        return UNKNOWN
+    return f_test(np.hstack([sample.whole, sample.trend]), sample.actions**2, sample.rewards)
+
+
 def curve(sample: Sample) -> Finding:
     """Ask whether effects bend: diminishing returns, or a best dose in between."""
     title = "Do effects bend (a curve)?"
     if not sample.is_enough:
         return _too_few(title, sample)
-    found = f_test(np.hstack([sample.whole, sample.trend]), sample.actions**2, sample.rewards)
+    found = curve_test(sample)
     if not found.is_known:
         return _untold(
             title,
@@ -270,3 +306,7 @@ def _rhythm(sample: Sample) -> Finding:
 def level_of_alarm() -> str:
     """Say how often these alarms are false."""
     return f"An alarm is given where chance alone does as much once in {1 / ALARM:,.0f} times."
+
+
+_MISFITS = {"baseline": intercept_test, "curve": curve_test, "drift": drift_test}
+"""What makes residuals look as if they were not normal."""

@@ -14,6 +14,8 @@ from sparsebandits.policies import Policy
 from sparsebandits.policies.reader import read_policy
 from sparsebandits.policies.table import POLICIES
 from sparsebandits.service.limits import check_description
+from sparsebandits.service.schemas import LARGEST_SEED, LONGEST_WAIT
+from sparsebandits.validation import as_reward
 
 SETS = {
     "budget": "Budget: amounts from 0 to a most, at most a total",
@@ -71,7 +73,8 @@ def read_form(given: Mapping[str, str], max_dim: int) -> NewLearner:
     Nothing larger than `max_dim` coordinates is made.
     """
     values = {name: given.get(name, default).strip() for name, default in DEFAULTS.items()}
-    seed = int(_number("seed", values["seed"] or "0"))
+    seed = _seed(values["seed"] or "0")
+    reward_wait, default_reward = _patience(values["reward_wait"], values["default_reward"])
     if values["set"] == "described":
         policy = _described(values["described"], max_dim)
     else:
@@ -83,14 +86,14 @@ def read_form(given: Mapping[str, str], max_dim: int) -> NewLearner:
         key=values["key"],
         policy=policy,
         seed=seed,
-        reward_wait=_optional("reward_wait", values["reward_wait"]),
-        default_reward=_optional("default_reward", values["default_reward"]),
+        reward_wait=reward_wait,
+        default_reward=default_reward,
         first_action=first.named,
     )
 
 
 def _policy(values: Mapping[str, str], max_dim: int) -> Policy:
-    sparsity = _number("H", values["sparsity"])
+    sparsity = _whole("H", values["sparsity"])
     kind, sigma = values["policy"], _optional("the noise level", values["sigma"])
     settings = values["settings"].replace("\n", ",").strip(", ")
     if sigma is not None:
@@ -100,7 +103,7 @@ def _policy(values: Mapping[str, str], max_dim: int) -> Policy:
     return read_policy(
         f"{kind}:{settings}" if settings else kind,
         action_set=_action_set(values, max_dim),
-        sparsity=int(sparsity),
+        sparsity=sparsity,
         horizon=10_000,
         sigma=math.inf if sigma is None else sigma,
     )
@@ -164,6 +167,37 @@ def _number(name: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidValueError(f"{name} must be a number, got {text[:40]!r}.") from None
+
+
+def _whole(name: str, text: str) -> int:
+    number = _number(name, text)
+    if not number.is_integer():
+        raise InvalidValueError(f"{name} must be a whole number, got {text[:40]!r}.")
+    return int(number)
+
+
+def _seed(text: str) -> int:
+    seed = _whole("The seed", text)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise InvalidValueError(f"The seed must be from 0 to {LARGEST_SEED}, got {text[:40]!r}.")
+    return seed
+
+
+def _patience(wait: str, reward: str) -> tuple[float | None, float | None]:
+    """Return how long a reward is waited for, and which one is taken after that."""
+    seconds, default = _optional("reward_wait", wait), _optional("default_reward", reward)
+    if seconds is not None and not 0 < seconds <= LONGEST_WAIT:
+        raise InvalidValueError(
+            f"The seconds to wait must be more than 0 and at most {LONGEST_WAIT:g}, got {wait!r}; "
+            "leave them empty to wait for ever."
+        )
+    if default is not None:
+        as_reward(default)
+        if seconds is None:
+            raise InvalidValueError(
+                "A reward after that needs the seconds to wait: after how long is it taken?"
+            )
+    return seconds, default
 
 
 def _optional(name: str, text: str) -> float | None:

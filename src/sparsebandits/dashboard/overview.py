@@ -23,7 +23,7 @@ TAIL = 1000
 
 PAGE = 50
 EXAMINED = 200
-"""Learners whose logs are looked at to sort by what is in them."""
+"""Learners whose logs are looked at to sort by what is in them, besides those that are shown."""
 
 _HOUR, _DAY = 3600.0, 86_400.0
 _SILENT_GAPS = 20
@@ -97,7 +97,7 @@ def listed(row: LearnerRow, known: Standing | None, now: float) -> Listed:
         decisions=row.decisions,
         rewards=row.rewards,
         open=row.open,
-        per_hour=math.nan if known is None else per_hour(known, now),
+        per_hour=math.nan if known is None else per_hour(row, known, now),
         late=known.late_share if known is not None and waits else math.nan,
         last_at=row.last_at,
         last=clock(row.last_at),
@@ -116,24 +116,26 @@ def state_of(row: LearnerRow, known: Standing, now: float) -> State:
 
 
 def is_stale(known: Standing, last_at: float, now: float) -> bool:
-    """Whether nothing was told for 20 times the usual time between rewards, and ten minutes.
+    """Whether nothing was told for 20 times the mean time between rewards, and ten minutes.
 
     With fewer than five rewards: for a day.
     """
     if known.told_at.size < 5:
         return now - last_at > _DAY
-    usual = float(np.median(np.diff(known.told_at)))
+    # The median would be 0 where rewards come by the dozen, once a day.
+    usual = float(np.diff(known.told_at).mean())
     silence = now - float(known.told_at[-1])
     return silence > max(_SILENT_GAPS * usual, _SHORTEST_SILENCE)
 
 
-def per_hour(known: Standing, now: float) -> float:
+def per_hour(row: LearnerRow, known: Standing, now: float) -> float:
     """Return the rewards of the last hour; where the log's end is shorter, at its pace."""
     told = known.told_at
     recent = int((told > now - _HOUR).sum())
     if known.is_whole or recent < told.size or not recent:
         return float(recent)
-    return recent * _HOUR / max(now - float(told[0]), 1.0)
+    at_its_pace = recent * _HOUR / max(now - float(told[0]), 1.0)
+    return min(at_its_pace, float(row.rewards))  # it may be younger than an hour
 
 
 def sorted_list(lines: Sequence[Listed], by: str, descending: bool) -> list[Listed]:

@@ -74,7 +74,7 @@ def reward_chart(history: History, by_time: bool = False) -> Chart | None:
             0, Band(x=x, low=curve.low, high=curve.high, label="95% interval of the mean")
         )
         layers.append(Line(x=x, y=curve.mean, label=f"mean of {curve.window:,}"))
-        sentence = _sentence(rewards, curve)
+        sentence = _sentence(rewards, curve, is_whole=len(history) == history.total)
     return Chart(
         id="rewards",
         title="Reward over time",
@@ -85,7 +85,7 @@ def reward_chart(history: History, by_time: bool = False) -> Chart | None:
     )
 
 
-def _sentence(rewards: FloatArray, curve: MovingMean) -> str:
+def _sentence(rewards: FloatArray, curve: MovingMean, *, is_whole: bool) -> str:
     """Compare the first window with the last, where they do not overlap."""
     window = curve.window
     first, last = rewards[:window], rewards[-window:]
@@ -95,7 +95,8 @@ def _sentence(rewards: FloatArray, curve: MovingMean) -> str:
     error = float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / window))
     reach = float(scipy.special.stdtrit(2 * window - 2, 0.975)) * error
     earlier, later = number(float(first.mean())), number(float(last.mean()))
-    told = f"The last {window:,} rewards had a mean of {later}, the first of {earlier}: "
+    at_first = "the first" if is_whole else "the first shown"
+    told = f"The last {window:,} rewards had a mean of {later}, {at_first} of {earlier}: "
     if abs(difference) <= reach:
         return told + "no more apart than chance allows."
     way = "more" if difference > 0 else "less"

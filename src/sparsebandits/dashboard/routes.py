@@ -4,13 +4,15 @@ import asyncio
 import contextlib
 import gzip
 import hashlib
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cache, partial
 
 from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
 
 from sparsebandits.dashboard import pages
-from sparsebandits.dashboard.access import HEADERS, Door, Visit
+from sparsebandits.dashboard.access import HEADERS, Door, Visit, page_of_nothing
 from sparsebandits.dashboard.entrance import Entrance
 from sparsebandits.dashboard.forms import Forms
 from sparsebandits.dashboard.learner_pages import LearnerPages
@@ -52,6 +54,7 @@ def add_pages(app: FastAPI, settings: Settings) -> contextlib.AbstractAsyncConte
         "/learners/{key}/forget": door.endpoint("play", forms.forget),
     }
     add_routes(app, reading, posting)
+    answer_browsers(app)
 
     @contextlib.asynccontextmanager
     async def running() -> AsyncIterator[None]:
@@ -102,6 +105,19 @@ def add_routes(
         app.add_route(path, endpoint, methods=["POST"])
 
 
+def answer_browsers(app: FastAPI) -> None:
+    """Let a person who goes where nothing is find a page there, and programs what they found."""
+
+    async def nothing(request: Request, error: Exception) -> Response:
+        if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+            return page_of_nothing()
+        found = app.exception_handlers[HTTPException](request, error)
+        return await found if inspect.isawaitable(found) else found
+
+    for status in (404, 405):
+        app.add_exception_handler(status, nothing)
+
+
 class Overview:
     """The list of all learners."""
 
@@ -120,9 +136,12 @@ class Overview:
         asked = visit.query("page", "1")
         page = min(int(asked), last) if asked.isascii() and asked.isdigit() else 1
         shown = ordered[(max(page, 1) - 1) * PAGE : max(page, 1) * PAGE]
+        unknown = [line.key for line in shown if line.state is None]
+        fresh = await self._source.examined(unknown) if unknown else []
+        by_key = {line.key: line for line in fresh}
         answer = visit.page(
             "learners.html",
-            lines=shown,
+            lines=[by_key.get(line.key, line) for line in shown],
             found=len(ordered),
             unexamined=max(0, len(lines) - EXAMINED),
             search=search,

@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -65,6 +65,9 @@ class Source(Protocol):
 
     async def listed(self, prefix: str, search: str) -> list[Listed]:
         """Return a line for each learner whose key begins with a text, and has another in it."""
+
+    async def examined(self, keys: Sequence[str]) -> list[Listed]:
+        """Return the lines of some learners, with all that their logs tell."""
 
     async def version(self, key: str) -> str:
         """Return what changes when the learner does."""
@@ -186,6 +189,17 @@ class StoreSource:
 
         return await self._use(use)
 
+    async def examined(self, keys: Sequence[str]) -> list[Listed]:
+        """Return lines with all that the ends of their logs tell."""
+
+        async def use(reads: Reads) -> list[Listed]:
+            found = [await reads.learner(key) for key in keys]
+            rows = [row for row in found if row is not None and row.removed_at is None]
+            now = time.time()
+            return [listed(row, await self._standing(reads, row), now) for row in rows]
+
+        return await self._use(use)
+
     async def _standing(self, reads: Reads, row: LearnerRow) -> Standing:
         head, found = self._standings.get(row.id, (-1, None))
         if found is None or head != row.head:
@@ -242,6 +256,10 @@ class FileSource:
 
     async def listed(self, prefix: str, search: str) -> list[Listed]:
         """Return nothing: there is one learner, and its own page says all."""
+        return []
+
+    async def examined(self, keys: Sequence[str]) -> list[Listed]:
+        """Return nothing."""
         return []
 
     async def version(self, key: str) -> str:

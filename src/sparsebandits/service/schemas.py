@@ -17,6 +17,7 @@ from sparsebandits.store import LearnerRow
 KEY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:@~-]{0,127}$"
 LARGEST_COUNT = 1000
 LARGEST_SEED = 2**63 - 1
+LONGEST_WAIT = 1e9
 
 Key = Annotated[str, Meta(pattern=KEY_PATTERN, description="1 to 128 of A-Z a-z 0-9 . _ : @ ~ -")]
 Reward = Annotated[float, Meta(description="A finite number.")]
@@ -47,7 +48,7 @@ class CreateBody(Body, frozen=True):
 
     policy: dict[str, Any]
     seed: Annotated[int, Meta(ge=0, le=LARGEST_SEED)] = 0
-    reward_wait: Annotated[float, Meta(gt=0, le=1e9)] | None = None
+    reward_wait: Annotated[float, Meta(gt=0, le=LONGEST_WAIT)] | None = None
     default_reward: Reward | None = None
 
 

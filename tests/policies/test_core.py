@@ -1,12 +1,10 @@
-"""SparseThompson among many coordinates: who is looked at, what is known, units and regret."""
+"""SparseThompson among many coordinates: what is known, who has a slot, units and regret."""
 
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sparsebandits as sb
 from sparsebandits.environments import (
@@ -15,9 +13,10 @@ from sparsebandits.environments import (
     UniformCube,
 )
 from sparsebandits.policies import Learner
-from sparsebandits.policies.core import CAPACITY, Gate
+from sparsebandits.policies.core import CAPACITY
 from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.policies.design import Design
+from sparsebandits.policies.gate import Gate
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
@@ -37,56 +36,7 @@ SETS: list[sb.ActionSet] = [
 IDS = ["l2", "l1", "cube", "box", "ellipsoid", "budget"]
 
 
-# ---------------------------------------------------------------------- the gate
-
-
-def slow_gate(sparsity: int, known: int, steps: float, scores: list[float], mean: float) -> bool:
-    """What the docstring of `Gate` says."""
-    if len(scores) < 4 * sparsity or known < 0.5 * sparsity * math.sqrt(steps):
-        return True
-    if known >= 3 * sparsity * math.sqrt(steps):
-        return False
-    best = sorted(scores, reverse=True)
-    gap = sum(best[:sparsity]) / sparsity - best[sparsity]
-    return steps * sparsity / (known + 1) * gap >= 1.5 * (best[sparsity] - mean)
-
-
-@given(
-    sparsity=st.integers(1, 6),
-    slots=st.integers(1, 120),
-    retired=st.integers(0, 50),
-    steps=st.integers(0, 5000),
-    seed=st.integers(0, 2**32 - 1),
-    mean=st.floats(-2, 1),
-)
-def test_the_gate_opens_where_it_says(
-    sparsity: int, slots: int, retired: int, steps: int, seed: int, mean: float
-) -> None:
-    scores, known = np.random.default_rng(seed).random(slots), slots + retired
-    gate, before = Gate(sparsity), scores.copy()
-    expected = slow_gate(sparsity, known, steps, scores.tolist(), mean)
-    assert gate.opens(known, steps, scores, mean) == expected
-    np.testing.assert_array_equal(scores, before)
-    assert gate.opens(known, steps, scores[::-1].copy(), mean) == expected
-    # Whatever unit the rewards have; 8 costs no digit.
-    assert gate.opens(known, steps, 8 * scores, 8 * mean) == expected
-
-
-def test_cases_of_the_gate() -> None:
-    gate, many = Gate(2), 100
-    flat, steep = np.full(many, 0.5), np.append(np.zeros(many - 2), [9.0, 9.0])
-    assert gate.opens(7, 10**6, flat[:7], 0.0)  # fewer than 4 H
-    assert gate.opens(many, 101**2, flat, 0.0)  # fewer than H sqrt(t) / 2
-    assert not gate.opens(many, 16**2, steep, 0.0)  # more than 3 H sqrt(t)
-    assert gate.opens(many, 20**2, steep, 0.0)  # a gap, and nothing to lose
-    assert not gate.opens(many, 20**2, flat, 0.0)  # no gap
-    fair = np.append(np.ones(many - 2), [1.1, 1.1])
-    assert not gate.opens(many, 20**2, fair, 0.0)  # 400 · 2 / 101 · 0.1 < 1.5
-    # It costs less where all are good: 0.79 is more than 1.5 · 0.5, and less than 1.5 · 0.56.
-    assert gate.opens(many, 20**2, fair, 0.5)
-    assert not gate.opens(many, 20**2, fair, 0.44)
-    # Those that were sent away were looked at too: 0.66 is less than 1.5 · 0.5.
-    assert not gate.opens(many + 20, 20**2, fair, 0.5)
+# ---------------------------------------------------------------------- who is looked at
 
 
 def test_below_4_h_plus_16_nothing_is_gated() -> None:
@@ -100,21 +50,6 @@ def test_below_4_h_plus_16_nothing_is_gated() -> None:
             assert isinstance(large.rule(rngs), CoreRule)
     assert not thompson(sb.LpBall(DIM), guarantee=True).is_gated
     assert not thompson(sb.FiniteSet(np.vstack([np.zeros(DIM), np.eye(DIM)]))).is_gated
-
-
-@pytest.mark.parametrize("available", [None, [1, 7, 8, 30, 149], sb.AllBut(range(0, 150, 3))])
-def test_what_is_believed_to_earn_most_is_looked_at_first(available: Any) -> None:
-    rng = np.random.default_rng(0)
-    X = sb.Box(-rng.uniform(0, 2, DIM), rng.uniform(0, 1, DIM))
-    mean = rng.standard_normal(DIM).round(1)  # with ties: the lowest index first
-    learner = thompson(X, prior_mean=mean).start(seed=0)
-    play(learner, mean, 5)
-    core, current = core_of(learner), X if available is None else X.restrict(available)
-    worth = np.maximum(mean * X.lower, mean * X.upper)
-    fresh = [i for i in np.flatnonzero(current.available) if i not in core.ids]
-    fresh.sort(key=lambda i: -worth[i])
-    for count in (1, 4, DIM):
-        assert core.deal(count, current).tolist() == fresh[:count]
 
 
 # ---------------------------------------------------------------------- what is known

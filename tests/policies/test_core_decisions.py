@@ -17,8 +17,8 @@ from sparsebandits.environments import (
 )
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies import Learner
-from sparsebandits.policies.core import Gate
 from sparsebandits.policies.core_rule import CoreRule
+from sparsebandits.policies.gate import Gate
 from sparsebandits.validation import FloatArray, IntArray
 from tests.policies.cores import core_of, cube, play, thompson, told
 from tests.policies.test_core import DIM, IDS, SETS

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,9 @@ from sparsebandits.errors import InvalidValueError
 from sparsebandits.estimation.core_ridge import DEVIATES, FRESH, CoreRidge
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.candidates import Axes, Candidates, Reach, climbed, reach_of
+from sparsebandits.policies.deck import Deck
 from sparsebandits.policies.design import Design
+from sparsebandits.policies.gate import Gate
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.recipe import Boldness, Recipe
@@ -37,39 +39,6 @@ from sparsebandits.validation import (
 
 CAPACITY = 512
 """How many coordinates are kept at most, or 4 H if that is more."""
-
-SMALL = 4096
-"""Up to so many coordinates fresh ones are dealt from a list of all."""
-
-
-@dataclass(frozen=True)
-class Gate:
-    """When fresh coordinates are worth looking at.
-
-    Of m coordinates that were looked at, whether or not they still have a slot, the next one
-    enters the best H with chance H / (m + 1). H more are admitted when t steps of the `gap` that
-    such a one fills are worth `price` losses, where the gap is the mean of the best H scores less
-    the next one, and a loss that next score less the mean. At least `least` H sqrt(t) and 4 H, at
-    most `most` H sqrt(t) are admitted.
-    """
-
-    sparsity: int
-    price: float = 1.5
-    least: float = 0.5
-    most: float = 3.0
-
-    def opens(self, known: int, steps: float, scores: FloatArray, mean: float) -> bool:
-        """Whether H more are admitted, given the scores of those still in a slot and their mean."""
-        H = self.sparsity
-        if scores.size < 4 * H or known < self.least * H * np.sqrt(steps):
-            return True
-        if known >= self.most * H * np.sqrt(steps):
-            return False
-        rest = scores.size - H - 1
-        best = np.partition(scores, rest)[rest:]
-        gap, loss = float(best[1:].sum()) / H - float(best[0]), float(best[0]) - mean
-        return steps * H / (known + 1) * gap >= self.price * loss
-
 
 _ROUNDING = 1e-9
 
@@ -114,7 +83,7 @@ class Core:
     ) -> None:
         self.policy, self.rng, self.recipe = policy, rng, recipe
         self.whole, self._told_sigma = design, told
-        self.gate = Gate(policy.sparsity)
+        self.gate, self.deck = Gate(policy.sparsity), Deck(rng, order)
         self.capacity = max(CAPACITY, 4 * policy.sparsity)
         self.ids: IntArray = np.zeros(0, dtype=np.intp)
         self._slots: dict[int, int] = {}
@@ -123,7 +92,6 @@ class Core:
         self.left = self.awaited = self.aged = self.retired = 0
         self.told = self.mean = self.spread = self.renewal = 0.0
         self.prior_scale = recipe.first_scale(policy.action_set, told if told else "estimate")
-        self._order = order
         self._view: View | None = None
         self._design: Design | None = None
         self._sorts = policy.action_set.sorting is not None
@@ -241,44 +209,10 @@ class Core:
                 weakest = float(np.partition(scores, usable - H)[usable - H]) if usable > H else 0.0
                 if float(np.partition(self._promise(current, sigma), H)[:H].max()) >= weakest:
                     return
-        fresh = self.deal(H if usable >= 4 * H else 4 * H - usable, current)
+        count = H if usable >= 4 * H else 4 * H - usable
+        fresh = self.deck.deal(count, current, self._slots)
         if fresh.size:
             self.admit(fresh, keep=fresh)
-
-    def deal(self, count: int, current: ActionSet) -> IntArray:
-        """Return up to `count` random coordinates that are available and in no slot."""
-        dim = current.dim
-        if self._order is not None:
-            return self._deal_in_order(count, current)
-        if min(dim, current.available_count) <= SMALL:
-            return self._shuffled(count, current)
-        dealt: list[int] = []
-        for _ in range(64):
-            for number in self.rng.integers(0, dim, 4 * count).tolist():
-                fits = number not in self._slots and number not in dealt
-                if fits and len(dealt) < count and current.is_available(number):
-                    dealt.append(number)
-            if len(dealt) == count:
-                return np.array(dealt)
-        return self._shuffled(count, current)
-
-    def _shuffled(self, count: int, current: ActionSet) -> IntArray:
-        """Return random ones out of the list of all that are available and in no slot."""
-        rest = current.available_indices()
-        return self.rng.permutation(rest[~np.isin(rest, self.ids)])[:count]
-
-    def _deal_in_order(self, count: int, current: ActionSet) -> IntArray:
-        """Return the next coordinates in the order of what they were believed to earn."""
-        assert self._order is not None
-        dealt: list[int] = []
-        # Where all are available the first look suffices: no more are in slots than there are.
-        first, size = 0, count + self.ids.size
-        while len(dealt) < count and first < self._order.size:
-            some = self._order[first : first + size]
-            fits = some[current.is_available(some)].tolist()
-            dealt += [number for number in fits if number not in self._slots]
-            first, size = first + size, 2 * size
-        return np.array(dealt[:count], dtype=np.intp)
 
     # ------------------------------------------------------------------ choose and learn
 

@@ -13,11 +13,11 @@ from sparsebandits.environments import (
     UniformCube,
 )
 from sparsebandits.policies import Learner
-from sparsebandits.policies.core import CAPACITY
 from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.gate import Gate
 from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.slots import CAPACITY
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.cores import Dense, core_of, cube, fill, play, reward_of, thompson, told
@@ -58,7 +58,7 @@ def test_below_4_h_plus_16_nothing_is_gated() -> None:
 def expected_theta(learner: Learner, actions: list[FloatArray], rewards: list[float]) -> FloatArray:
     """The ridge estimate from all rewards, over all coordinates at once."""
     own = core_of(learner)
-    design, dim = own.whole, learner.policy.action_set.dim
+    design, dim = own.slots.whole, learner.policy.action_set.dim
     lower, upper = learner.policy.action_set.whole.axis_reach()
     reach = np.maximum(-lower, upper)
     columns = design.columns(np.array(actions).reshape(-1, dim))
@@ -100,7 +100,7 @@ def test_late_lost_and_masked_rewards_give_the_ridge_estimate(action_set: sb.Act
             expected = expected_theta(learner, actions, rewards)
             assert learner.theta_hat is not None
             np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-7, atol=1e-9)
-    assert core_of(learner).model.spent == 0
+    assert core_of(learner).slots.model.spent == 0
 
 
 def test_what_a_certificate_says_of_coordinates_nobody_looked_at_is_their_prior() -> None:
@@ -112,7 +112,7 @@ def test_what_a_certificate_says_of_coordinates_nobody_looked_at_is_their_prior(
     play(learner, theta, 150)
     certificate = learner.certificate(draws=20)
     own = core_of(learner)
-    ids = own.ids
+    ids = own.slots.ids
     fresh = np.setdiff1d(np.arange(400), ids)
     assert fresh.size > 100
     ends = np.asarray(box.upper)
@@ -134,16 +134,16 @@ def test_a_full_core_retires_the_least_promising_and_keeps_what_it_needs() -> No
     learner = thompson(sb.LpBall(5000)).start(seed=0)
     fill(learner)
     own = core_of(learner)
-    assert own.ids.size == CAPACITY
+    assert own.slots.ids.size == CAPACITY
     for _ in range(5):
-        worst = int(own._promise(learner.policy.action_set, own.sigma).argmin())
-        known = int(own.ids[worst])
-        stranger = int(np.setdiff1d(np.arange(5000), own.ids)[7])
+        worst = int(own._promise(learner.policy.action_set, own.slots.sigma).argmin())
+        known = int(own.slots.ids[worst])
+        stranger = int(np.setdiff1d(np.arange(5000), own.slots.ids)[7])
         told(learner, sorted([known, stranger]), -5.0)
-        assert {known, stranger} <= set(own.ids.tolist())
-        assert own.ids.size == CAPACITY
-        assert own._slots == {int(number): slot for slot, number in enumerate(own.ids)}
-        assert own.model.agrees()
+        assert {known, stranger} <= set(own.slots.ids.tolist())
+        assert own.slots.ids.size == CAPACITY
+        assert own.slots.slot_of == {int(number): slot for slot, number in enumerate(own.slots.ids)}
+        assert own.slots.model.agrees()
 
 
 def test_rewards_of_retired_coordinates_come_in_late(small_cores: None) -> None:
@@ -155,16 +155,16 @@ def test_rewards_of_retired_coordinates_come_in_late(small_cores: None) -> None:
     for first in range(0, 300, 5):
         told(learner, list(range(first, first + 5)), float(theta[first : first + 5].sum()))
     play(learner, theta, 30)
-    assert own.ids.size == 24
-    assert own.model.spent > 1
-    gone = [late for late in old if not set(late.indices) <= set(own.ids.tolist())]
+    assert own.slots.ids.size == 24
+    assert own.slots.model.spent > 1
+    gone = [late for late in old if not set(late.indices) <= set(own.slots.ids.tolist())]
     assert gone
     for late in gone:
         learner.tell(late, reward_of(late, theta))
-        assert set(late.indices) <= set(own.ids.tolist())
-        assert own.model.agrees()
+        assert set(late.indices) <= set(own.slots.ids.tolist())
+        assert own.slots.model.agrees()
     assert np.isfinite(play(learner, theta, 30)[-1].values).all()
-    assert own._slots == {int(number): slot for slot, number in enumerate(own.ids)}
+    assert own.slots.slot_of == {int(number): slot for slot, number in enumerate(own.slots.ids)}
 
 
 def test_nobody_is_admitted_for_whom_one_would_go_who_still_matters() -> None:
@@ -176,14 +176,14 @@ def test_nobody_is_admitted_for_whom_one_would_go_who_still_matters() -> None:
             mean, noise = (1.0 if number > 7 else worst), (-1.0) ** number
             told(learner, [number], 4 * mean + noise, 4.0)
             told(learner, [number], 8 * mean - noise, 8.0)
-        before = set(own.ids.tolist())
+        before = set(own.slots.ids.tolist())
         assert before == set(range(CAPACITY))
         own.gate = Gate(3, price=0.0, least=1e6)  # always for it
-        own.open_gate(learner.policy.action_set, own.sigma)
-        assert (set(own.ids.tolist()) != before) == opens
-        gone = before - set(own.ids.tolist())
+        own.open_gate(learner.policy.action_set, own.slots.sigma)
+        assert (set(own.slots.ids.tolist()) != before) == opens
+        gone = before - set(own.slots.ids.tolist())
         assert gone <= set(range(8))
-        assert own.retired == len(gone)
+        assert own.slots.retired == len(gone)
 
 
 @pytest.mark.parametrize(("retired", "opens"), [(0, True), (10**6, False)])
@@ -192,9 +192,10 @@ def test_those_sent_away_were_looked_at_too(retired: int, opens: bool) -> None:
     learner = thompson(cube(5000)).start(seed=0)
     play(learner, np.linspace(-1, 1, 5000), 40)
     own = core_of(learner)
-    own.gate, own.retired, before = Gate(3, price=0.0, least=0.0, most=1e3), retired, own.ids.size
-    own.open_gate(learner.policy.action_set, own.sigma)
-    assert (own.ids.size > before) == opens
+    own.gate, before = Gate(3, price=0.0, least=0.0, most=1e3), own.slots.ids.size
+    own.slots.retired = retired
+    own.open_gate(learner.policy.action_set, own.slots.sigma)
+    assert (own.slots.ids.size > before) == opens
 
 
 @pytest.mark.parametrize("sparsity", [40, 140])
@@ -203,9 +204,9 @@ def test_wide_supports_have_room(sparsity: int) -> None:
     dim = 4 * sparsity + 40
     learner, theta = thompson(cube(dim), sparsity).start(seed=0), np.ones(dim)
     decisions = play(learner, theta, 4)
-    assert core_of(learner).ids.size >= 4 * sparsity
+    assert core_of(learner).slots.ids.size >= 4 * sparsity
     assert max(decision.indices.size for decision in decisions) > sparsity // 3
-    assert core_of(learner).model.agrees()
+    assert core_of(learner).slots.model.agrees()
 
 
 def test_masks_without_any_coordinate_known_so_far(small_cores: None) -> None:
@@ -221,7 +222,7 @@ def test_masks_without_any_coordinate_known_so_far(small_cores: None) -> None:
         decision = learner.ask(available=last)
         assert decision.indices.size == 1
         learner.tell(decision, 0.0)
-    assert core_of(learner).ids.size <= 24
+    assert core_of(learner).slots.ids.size <= 24
 
 
 def test_an_intercept_before_the_first_reward() -> None:

@@ -59,7 +59,7 @@ def test_what_is_believed_to_earn_most_is_looked_at_first(available: Any) -> Non
     play(learner, mean, 5)
     core, current = core_of(learner), X if available is None else X.restrict(available)
     worth = np.maximum(mean * X.lower, mean * X.upper)
-    fresh = [i for i in np.flatnonzero(current.available) if i not in core.ids]
+    fresh = [i for i in np.flatnonzero(current.available) if i not in core.slots.ids]
     fresh.sort(key=lambda i: -worth[i])
     for count in (1, 4, DIM):
-        assert core.deck.deal(count, current, set(core.ids)).tolist() == fresh[:count]
+        assert core.deck.deal(count, current, set(core.slots.ids)).tolist() == fresh[:count]

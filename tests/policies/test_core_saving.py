@@ -12,7 +12,8 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.estimation.core_ridge import FRESH
 from sparsebandits.policies import Decision, Learner
-from sparsebandits.policies.saved_state import pack, sealed
+from sparsebandits.policies.saved_arrays import pack
+from sparsebandits.policies.saved_state import sealed
 from sparsebandits.validation import FloatArray
 from tests.policies.cores import core_of, cube, fill, play, reward_of, thompson, told
 from tests.policies.examples import through_json

@@ -13,13 +13,8 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.played import Played
 from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.recipe import Recipe
-from sparsebandits.policies.saved_state import (
-    pack,
-    pack_symmetric,
-    read_indices,
-    unpack,
-    unpack_symmetric,
-)
+from sparsebandits.policies.saved_arrays import pack, pack_symmetric, unpack, unpack_symmetric
+from sparsebandits.policies.saved_state import read_indices
 from sparsebandits.validation import (
     LARGEST_SQUARES,
     FloatArray,

@@ -13,7 +13,8 @@ from sparsebandits.policies.design import Design, check_contexts
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.recipe import Recipe, dispersion
-from sparsebandits.policies.rule import PerSet, Tape, normals
+from sparsebandits.policies.rule import PerSet
+from sparsebandits.policies.tape import Tape, normals
 from sparsebandits.policies.thompson_memory import ThompsonMemory
 from sparsebandits.validation import FloatArray, IntArray
 

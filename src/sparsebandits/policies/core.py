@@ -13,12 +13,11 @@ from sparsebandits.estimation.core_ridge import CoreRidge
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.candidates import Axes, Candidates, Reach, climbed, reach_of
 from sparsebandits.policies.deck import Deck
-from sparsebandits.policies.design import Design
 from sparsebandits.policies.gate import Gate
 from sparsebandits.policies.hold import Hold, check_left
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.policy import Policy
-from sparsebandits.policies.recipe import Boldness, Recipe
+from sparsebandits.policies.recipe import Boldness
 from sparsebandits.policies.slots import Slots
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, read_only
 
@@ -38,31 +37,25 @@ class View(NamedTuple):
 class Core:
     """One learner: the coordinates it has looked at, what it believes of them, what it plays.
 
-    Where an `order` of all coordinates is given, fresh ones are dealt in it.
+    Parameters
+    ----------
+    policy : Policy
+    slots : Slots
+        For the coordinates that are looked at, and the regression.
+    deck : Deck
+        Where fresh ones come from.
 
     Attributes
     ----------
-    slots : Slots
-        The coordinates that were looked at, and the regression.
+    gate : Gate
     hold : Hold
         The action decided last, and its rewards that the regression does not know yet.
-    gate : Gate
-    deck : Deck
     """
 
-    def __init__(
-        self,
-        policy: Policy,
-        rng: np.random.Generator,
-        recipe: Recipe,
-        design: Design,
-        told: float,
-        order: IntArray | None = None,
-    ) -> None:
-        self.policy, self.rng, self.recipe = policy, rng, recipe
-        self.gate, self.deck = Gate(policy.sparsity), Deck(rng, order)
-        self.slots = Slots(policy, rng, recipe, design, told)
-        self.hold = Hold.nothing()
+    def __init__(self, policy: Policy, slots: Slots, deck: Deck) -> None:
+        self.policy, self.slots, self.deck = policy, slots, deck
+        self.recipe = slots.recipe
+        self.gate, self.hold = Gate(policy.sparsity), Hold.nothing()
         self._view: View | None = None
         self._sorts = policy.action_set.sorting is not None
 
@@ -209,7 +202,7 @@ class Core:
         seen = None if context is None else context[None]
         axes = Axes.of(belief, design, view.reach, bonus)
         promise = axes.promise(design.thetas(belief.theta, seen))[0]
-        spreads = belief.spreads(self.rng, self._promising(promise))
+        spreads = belief.spreads(slots.rng, self._promising(promise))
         candidates = Candidates(
             belief,
             design,

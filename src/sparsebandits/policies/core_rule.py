@@ -10,11 +10,13 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.core import Core
+from sparsebandits.policies.deck import Deck
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.slots import Slots
 from sparsebandits.policies.summary import Summary, baseline_note
 from sparsebandits.validation import FloatArray, IntArray
 
@@ -34,7 +36,10 @@ class CoreRule(Rule):
         super().__init__(policy.action_set, policy.sparse_oracle, len(generators))
         told = 0.0 if isinstance(sigma, str) else sigma
         self.policy = policy
-        self.cores = [Core(policy, rng, recipe, design, told, order) for rng in generators]
+        self.cores = [
+            Core(policy, Slots(policy, rng, recipe, design, told), Deck(rng, order))
+            for rng in generators
+        ]
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the action of each lane."""

@@ -71,7 +71,7 @@ class Slots:
         told: float,
     ) -> None:
         self.action_set, self.recipe, self.whole = policy.action_set, recipe, design
-        self._rng, self._told_sigma = rng, told
+        self.rng, self._told_sigma = rng, told
         self.capacity = max(CAPACITY, 4 * policy.sparsity)
         self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
         self.retired = self.aged = 0
@@ -128,14 +128,14 @@ class Slots:
         before = self.model.size - places.size
         if self.model.size > FRESH:
             if before <= FRESH and places[-1] == self.model.size - 1:
-                self.model.draw_all(self._rng)
+                self.model.draw_all(self.rng)
             else:
                 shape = (DEVIATES, places.size)
-                self.model.start_deviates(places, self._rng.standard_normal(shape))
+                self.model.start_deviates(places, self.rng.standard_normal(shape))
 
     def _normals(self) -> FloatArray | None:
         """Draw what keeps the deviates exact, where they are kept."""
-        return self._rng.standard_normal(DEVIATES) if self.model.size > FRESH else None
+        return self.rng.standard_normal(DEVIATES) if self.model.size > FRESH else None
 
     # ------------------------------------------------------------------ learn; all have a slot
 
@@ -176,11 +176,11 @@ class Slots:
         """Learn the scale of the prior, and fade, where it is time."""
         if self.recipe.prior_scale is not None and self.model.counts >= max(self.renewal, 1.0):
             scale = self.sigma**2
-            if self.model.scale_prior(scale / self.prior_scale, self.whole.base, self._rng):
+            if self.model.scale_prior(scale / self.prior_scale, self.whole.base, self.rng):
                 self.prior_scale = scale
             self.renewal = 2 * self.model.counts
         if self.recipe.is_aged(self.aged):
-            self.model.fade(float(self.recipe.weights(self.aged)), self._rng)
+            self.model.fade(float(self.recipe.weights(self.aged)), self.rng)
             self.aged = 0
 
     def _columns(self, played: Played) -> tuple[IntArray, FloatArray]:

@@ -8,7 +8,8 @@ from ratios import once
 
 import sparsebandits as sb
 from sparsebandits.policies.candidates import FACTORS
-from sparsebandits.policies.rule import Rule, Tape, normals
+from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.tape import Tape, normals
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.simulation.lanes_engine import DRAWS_AHEAD
 from sparsebandits.validation import FloatArray, IntArray

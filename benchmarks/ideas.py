@@ -22,7 +22,8 @@ from sparsebandits.policies import Policy
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import Rule, Tape, normals
+from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.tape import Tape, normals
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 

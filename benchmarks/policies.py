@@ -20,7 +20,7 @@ from decisions import needed_algebra as needed_decisions
 from ratios import Ratio, once
 
 import sparsebandits as sb
-from sparsebandits.policies.rule import Tape, normals
+from sparsebandits.policies.tape import Tape, normals
 from sparsebandits.simulation.lanes_engine import DRAWS_AHEAD
 
 DIM, SPARSITY, SIGMA, TRIALS, HORIZON = 20, 5, 0.5, 20, 20_000

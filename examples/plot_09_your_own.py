@@ -16,7 +16,7 @@ import numpy as np
 
 import sparsebandits as sb
 from sparsebandits.policies.ridge_rule import RidgeRule
-from sparsebandits.policies.rule import Tape, normals
+from sparsebandits.policies.tape import Tape, normals
 
 STEPS = 1000  # quick: 30
 TRIALS = 10  # quick: 2

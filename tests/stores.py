@@ -110,3 +110,14 @@ def new_token(
 
     use(url, add)
     return token
+
+
+def change(url: str, *statements: str) -> None:
+    """Do to a store what no service does."""
+
+    async def run(store: Store) -> None:
+        async with store.transaction():
+            for statement in statements:
+                await store.connection.run(statement)
+
+    use(url, run)

@@ -41,7 +41,7 @@ def told(learner: Learner, indices: list[int], reward: float, value: float = 1.0
 def fill(learner: Learner, seed: int = 0) -> None:
     """Tell rewards of so many different actions that every slot is taken."""
     core, rng = core_of(learner), np.random.default_rng(seed)
-    while core.ids.size < core.capacity:
+    while core.slots.ids.size < core.slots.capacity:
         some = np.sort(rng.choice(learner.policy.action_set.dim, 8, replace=False))
         told(learner, some.tolist(), float(rng.standard_normal()), 0.3)
 

@@ -9,8 +9,8 @@ import sparsebandits as sb
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.estimation.core_ridge import CoreRidge
 from sparsebandits.policies import Learner
-from sparsebandits.policies.core import Gate
 from sparsebandits.policies.core_rule import CoreRule
+from sparsebandits.policies.gate import Gate
 from sparsebandits.validation import FloatArray
 from tests.policies.examples import DIM, FIRST_OF_EACH, Make, ellipsoid, reward_of, through_json
 

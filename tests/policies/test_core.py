@@ -1,12 +1,10 @@
-"""SparseThompson among many coordinates: who is looked at, what is known, units and regret."""
+"""SparseThompson among many coordinates: what is known, who has a slot, units and regret."""
 
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sparsebandits as sb
 from sparsebandits.environments import (
@@ -15,10 +13,11 @@ from sparsebandits.environments import (
     UniformCube,
 )
 from sparsebandits.policies import Learner
-from sparsebandits.policies.core import CAPACITY, Gate
 from sparsebandits.policies.core_rule import CoreRule
 from sparsebandits.policies.design import Design
+from sparsebandits.policies.gate import Gate
 from sparsebandits.policies.recipe import Recipe
+from sparsebandits.policies.slots import CAPACITY
 from sparsebandits.policies.thompson_rule import ThompsonRule
 from sparsebandits.validation import FloatArray
 from tests.policies.cores import Dense, core_of, cube, fill, play, reward_of, thompson, told
@@ -37,56 +36,7 @@ SETS: list[sb.ActionSet] = [
 IDS = ["l2", "l1", "cube", "box", "ellipsoid", "budget"]
 
 
-# ---------------------------------------------------------------------- the gate
-
-
-def slow_gate(sparsity: int, known: int, steps: float, scores: list[float], mean: float) -> bool:
-    """What the docstring of `Gate` says."""
-    if len(scores) < 4 * sparsity or known < 0.5 * sparsity * math.sqrt(steps):
-        return True
-    if known >= 3 * sparsity * math.sqrt(steps):
-        return False
-    best = sorted(scores, reverse=True)
-    gap = sum(best[:sparsity]) / sparsity - best[sparsity]
-    return steps * sparsity / (known + 1) * gap >= 1.5 * (best[sparsity] - mean)
-
-
-@given(
-    sparsity=st.integers(1, 6),
-    slots=st.integers(1, 120),
-    retired=st.integers(0, 50),
-    steps=st.integers(0, 5000),
-    seed=st.integers(0, 2**32 - 1),
-    mean=st.floats(-2, 1),
-)
-def test_the_gate_opens_where_it_says(
-    sparsity: int, slots: int, retired: int, steps: int, seed: int, mean: float
-) -> None:
-    scores, known = np.random.default_rng(seed).random(slots), slots + retired
-    gate, before = Gate(sparsity), scores.copy()
-    expected = slow_gate(sparsity, known, steps, scores.tolist(), mean)
-    assert gate.opens(known, steps, scores, mean) == expected
-    np.testing.assert_array_equal(scores, before)
-    assert gate.opens(known, steps, scores[::-1].copy(), mean) == expected
-    # Whatever unit the rewards have; 8 costs no digit.
-    assert gate.opens(known, steps, 8 * scores, 8 * mean) == expected
-
-
-def test_cases_of_the_gate() -> None:
-    gate, many = Gate(2), 100
-    flat, steep = np.full(many, 0.5), np.append(np.zeros(many - 2), [9.0, 9.0])
-    assert gate.opens(7, 10**6, flat[:7], 0.0)  # fewer than 4 H
-    assert gate.opens(many, 101**2, flat, 0.0)  # fewer than H sqrt(t) / 2
-    assert not gate.opens(many, 16**2, steep, 0.0)  # more than 3 H sqrt(t)
-    assert gate.opens(many, 20**2, steep, 0.0)  # a gap, and nothing to lose
-    assert not gate.opens(many, 20**2, flat, 0.0)  # no gap
-    fair = np.append(np.ones(many - 2), [1.1, 1.1])
-    assert not gate.opens(many, 20**2, fair, 0.0)  # 400 · 2 / 101 · 0.1 < 1.5
-    # It costs less where all are good: 0.79 is more than 1.5 · 0.5, and less than 1.5 · 0.56.
-    assert gate.opens(many, 20**2, fair, 0.5)
-    assert not gate.opens(many, 20**2, fair, 0.44)
-    # Those that were sent away were looked at too: 0.66 is less than 1.5 · 0.5.
-    assert not gate.opens(many + 20, 20**2, fair, 0.5)
+# ---------------------------------------------------------------------- who is looked at
 
 
 def test_below_4_h_plus_16_nothing_is_gated() -> None:
@@ -102,28 +52,13 @@ def test_below_4_h_plus_16_nothing_is_gated() -> None:
     assert not thompson(sb.FiniteSet(np.vstack([np.zeros(DIM), np.eye(DIM)]))).is_gated
 
 
-@pytest.mark.parametrize("available", [None, [1, 7, 8, 30, 149], sb.AllBut(range(0, 150, 3))])
-def test_what_is_believed_to_earn_most_is_looked_at_first(available: Any) -> None:
-    rng = np.random.default_rng(0)
-    X = sb.Box(-rng.uniform(0, 2, DIM), rng.uniform(0, 1, DIM))
-    mean = rng.standard_normal(DIM).round(1)  # with ties: the lowest index first
-    learner = thompson(X, prior_mean=mean).start(seed=0)
-    play(learner, mean, 5)
-    core, current = core_of(learner), X if available is None else X.restrict(available)
-    worth = np.maximum(mean * X.lower, mean * X.upper)
-    fresh = [i for i in np.flatnonzero(current.available) if i not in core.ids]
-    fresh.sort(key=lambda i: -worth[i])
-    for count in (1, 4, DIM):
-        assert core.deal(count, current).tolist() == fresh[:count]
-
-
 # ---------------------------------------------------------------------- what is known
 
 
 def expected_theta(learner: Learner, actions: list[FloatArray], rewards: list[float]) -> FloatArray:
     """The ridge estimate from all rewards, over all coordinates at once."""
     own = core_of(learner)
-    design, dim = own.whole, learner.policy.action_set.dim
+    design, dim = own.slots.whole, learner.policy.action_set.dim
     lower, upper = learner.policy.action_set.whole.axis_reach()
     reach = np.maximum(-lower, upper)
     columns = design.columns(np.array(actions).reshape(-1, dim))
@@ -165,7 +100,7 @@ def test_late_lost_and_masked_rewards_give_the_ridge_estimate(action_set: sb.Act
             expected = expected_theta(learner, actions, rewards)
             assert learner.theta_hat is not None
             np.testing.assert_allclose(learner.theta_hat, expected, rtol=1e-7, atol=1e-9)
-    assert core_of(learner).model.spent == 0
+    assert core_of(learner).slots.model.spent == 0
 
 
 def test_what_a_certificate_says_of_coordinates_nobody_looked_at_is_their_prior() -> None:
@@ -177,7 +112,7 @@ def test_what_a_certificate_says_of_coordinates_nobody_looked_at_is_their_prior(
     play(learner, theta, 150)
     certificate = learner.certificate(draws=20)
     own = core_of(learner)
-    ids = own.ids
+    ids = own.slots.ids
     fresh = np.setdiff1d(np.arange(400), ids)
     assert fresh.size > 100
     ends = np.asarray(box.upper)
@@ -199,16 +134,16 @@ def test_a_full_core_retires_the_least_promising_and_keeps_what_it_needs() -> No
     learner = thompson(sb.LpBall(5000)).start(seed=0)
     fill(learner)
     own = core_of(learner)
-    assert own.ids.size == CAPACITY
+    assert own.slots.ids.size == CAPACITY
     for _ in range(5):
-        worst = int(own._promise(learner.policy.action_set, own.sigma).argmin())
-        known = int(own.ids[worst])
-        stranger = int(np.setdiff1d(np.arange(5000), own.ids)[7])
+        worst = int(own._promise(learner.policy.action_set, own.slots.sigma).argmin())
+        known = int(own.slots.ids[worst])
+        stranger = int(np.setdiff1d(np.arange(5000), own.slots.ids)[7])
         told(learner, sorted([known, stranger]), -5.0)
-        assert {known, stranger} <= set(own.ids.tolist())
-        assert own.ids.size == CAPACITY
-        assert own._slots == {int(number): slot for slot, number in enumerate(own.ids)}
-        assert own.model.agrees()
+        assert {known, stranger} <= set(own.slots.ids.tolist())
+        assert own.slots.ids.size == CAPACITY
+        assert own.slots.slot_of == {int(number): slot for slot, number in enumerate(own.slots.ids)}
+        assert own.slots.model.agrees()
 
 
 def test_rewards_of_retired_coordinates_come_in_late(small_cores: None) -> None:
@@ -220,16 +155,16 @@ def test_rewards_of_retired_coordinates_come_in_late(small_cores: None) -> None:
     for first in range(0, 300, 5):
         told(learner, list(range(first, first + 5)), float(theta[first : first + 5].sum()))
     play(learner, theta, 30)
-    assert own.ids.size == 24
-    assert own.model.spent > 1
-    gone = [late for late in old if not set(late.indices) <= set(own.ids.tolist())]
+    assert own.slots.ids.size == 24
+    assert own.slots.model.spent > 1
+    gone = [late for late in old if not set(late.indices) <= set(own.slots.ids.tolist())]
     assert gone
     for late in gone:
         learner.tell(late, reward_of(late, theta))
-        assert set(late.indices) <= set(own.ids.tolist())
-        assert own.model.agrees()
+        assert set(late.indices) <= set(own.slots.ids.tolist())
+        assert own.slots.model.agrees()
     assert np.isfinite(play(learner, theta, 30)[-1].values).all()
-    assert own._slots == {int(number): slot for slot, number in enumerate(own.ids)}
+    assert own.slots.slot_of == {int(number): slot for slot, number in enumerate(own.slots.ids)}
 
 
 def test_nobody_is_admitted_for_whom_one_would_go_who_still_matters() -> None:
@@ -241,14 +176,14 @@ def test_nobody_is_admitted_for_whom_one_would_go_who_still_matters() -> None:
             mean, noise = (1.0 if number > 7 else worst), (-1.0) ** number
             told(learner, [number], 4 * mean + noise, 4.0)
             told(learner, [number], 8 * mean - noise, 8.0)
-        before = set(own.ids.tolist())
+        before = set(own.slots.ids.tolist())
         assert before == set(range(CAPACITY))
         own.gate = Gate(3, price=0.0, least=1e6)  # always for it
-        own.open_gate(learner.policy.action_set, own.sigma)
-        assert (set(own.ids.tolist()) != before) == opens
-        gone = before - set(own.ids.tolist())
+        own.open_gate(learner.policy.action_set, own.slots.sigma)
+        assert (set(own.slots.ids.tolist()) != before) == opens
+        gone = before - set(own.slots.ids.tolist())
         assert gone <= set(range(8))
-        assert own.retired == len(gone)
+        assert own.slots.retired == len(gone)
 
 
 @pytest.mark.parametrize(("retired", "opens"), [(0, True), (10**6, False)])
@@ -257,9 +192,10 @@ def test_those_sent_away_were_looked_at_too(retired: int, opens: bool) -> None:
     learner = thompson(cube(5000)).start(seed=0)
     play(learner, np.linspace(-1, 1, 5000), 40)
     own = core_of(learner)
-    own.gate, own.retired, before = Gate(3, price=0.0, least=0.0, most=1e3), retired, own.ids.size
-    own.open_gate(learner.policy.action_set, own.sigma)
-    assert (own.ids.size > before) == opens
+    own.gate, before = Gate(3, price=0.0, least=0.0, most=1e3), own.slots.ids.size
+    own.slots.retired = retired
+    own.open_gate(learner.policy.action_set, own.slots.sigma)
+    assert (own.slots.ids.size > before) == opens
 
 
 @pytest.mark.parametrize("sparsity", [40, 140])
@@ -268,9 +204,9 @@ def test_wide_supports_have_room(sparsity: int) -> None:
     dim = 4 * sparsity + 40
     learner, theta = thompson(cube(dim), sparsity).start(seed=0), np.ones(dim)
     decisions = play(learner, theta, 4)
-    assert core_of(learner).ids.size >= 4 * sparsity
+    assert core_of(learner).slots.ids.size >= 4 * sparsity
     assert max(decision.indices.size for decision in decisions) > sparsity // 3
-    assert core_of(learner).model.agrees()
+    assert core_of(learner).slots.model.agrees()
 
 
 def test_masks_without_any_coordinate_known_so_far(small_cores: None) -> None:
@@ -286,7 +222,7 @@ def test_masks_without_any_coordinate_known_so_far(small_cores: None) -> None:
         decision = learner.ask(available=last)
         assert decision.indices.size == 1
         learner.tell(decision, 0.0)
-    assert core_of(learner).ids.size <= 24
+    assert core_of(learner).slots.ids.size <= 24
 
 
 def test_an_intercept_before_the_first_reward() -> None:

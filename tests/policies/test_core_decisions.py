@@ -17,8 +17,8 @@ from sparsebandits.environments import (
 )
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies import Learner
-from sparsebandits.policies.core import Gate
 from sparsebandits.policies.core_rule import CoreRule
+from sparsebandits.policies.gate import Gate
 from sparsebandits.validation import FloatArray, IntArray
 from tests.policies.cores import core_of, cube, play, thompson, told
 from tests.policies.test_core import DIM, IDS, SETS
@@ -88,10 +88,10 @@ def test_lanes_fed_by_hand_are_three_learners(small_cores: None) -> None:
             told(learners[step % 3], np.flatnonzero(action).tolist(), 1.0, 0.5)
     assert isinstance(rule, CoreRule)
     for lane, learner in enumerate(learners):
-        np.testing.assert_array_equal(rule.cores[lane].ids, core_of(learner).ids)
-        for name, value in rule.cores[lane].model.state().items():
-            np.testing.assert_array_equal(value, core_of(learner).model.state()[name])
-    assert min(own.model.spent for own in rule.cores) > 0
+        np.testing.assert_array_equal(rule.cores[lane].slots.ids, core_of(learner).slots.ids)
+        for name, value in rule.cores[lane].slots.model.state().items():
+            np.testing.assert_array_equal(value, core_of(learner).slots.model.state()[name])
+    assert min(own.slots.model.spent for own in rule.cores) > 0
 
 
 # ---------------------------------------------------------------------- decisions
@@ -175,7 +175,7 @@ def test_rewards_of_a_held_action_count_at_once_in_what_is_known() -> None:
     after = learner.theta_hat
     assert before is not None
     assert after is not None
-    assert core_of(learner).told == 1
+    assert core_of(learner).hold.told == 1
     assert (after[:2] > before[:2]).all()
 
 
@@ -200,7 +200,7 @@ def test_logs_of_actions_far_outside_the_set(length: float) -> None:
     learner.warm_start(logs, np.full(600, 2.0))
     theta = np.linspace(-1, 1, DIM)
     assert sb.LpBall(DIM).contains(play(learner, theta, 30)[-1].action)
-    assert core_of(learner).model.agrees()
+    assert core_of(learner).slots.model.agrees()
 
 
 # ---------------------------------------------------------------------- cost

@@ -12,7 +12,8 @@ import pytest
 import sparsebandits as sb
 from sparsebandits.estimation.core_ridge import FRESH
 from sparsebandits.policies import Decision, Learner
-from sparsebandits.policies.saved_state import pack, sealed
+from sparsebandits.policies.saved_arrays import pack
+from sparsebandits.policies.saved_state import sealed
 from sparsebandits.validation import FloatArray
 from tests.policies.cores import core_of, cube, fill, play, reward_of, thompson, told
 from tests.policies.examples import through_json
@@ -61,8 +62,8 @@ def test_read_back_it_continues_bit_for_bit(small_cores: None, make: Any, throug
         assert read.open_decisions == saved.open_decisions
         saved = read
     assert straight.to_dict() == saved.to_dict()
-    assert core_of(saved).ids.size == 24
-    assert core_of(saved).model.spent > 0
+    assert core_of(saved).slots.ids.size == 24
+    assert core_of(saved).slots.model.spent > 0
 
 
 def test_beyond_so_many_columns_that_draws_are_kept() -> None:
@@ -72,7 +73,7 @@ def test_beyond_so_many_columns_that_draws_are_kept() -> None:
         left, right = play(straight, theta, 3, turn), play(saved, theta, 3, turn)
         assert [d.action.tobytes() for d in left] == [d.action.tobytes() for d in right]
         saved = through_bytes(saved)
-    assert core_of(saved).model.size > FRESH
+    assert core_of(saved).slots.model.size > FRESH
     assert straight.to_dict() == saved.to_dict()
 
 
@@ -83,7 +84,7 @@ def test_a_full_core_among_a_million_is_below_5_mb_saved() -> None:
     learner = thompson(sb.LpBall(10**6), 5).start(seed=0)
     fill(learner)
     play(learner, np.ones(10**6), 3)
-    assert core_of(learner).ids.size == 512
+    assert core_of(learner).slots.ids.size == 512
     data = learner.to_bytes()
     assert len(data) < 5_000_000
     assert len(json.dumps(learner.to_dict())) < 5_000_000
@@ -151,7 +152,7 @@ def assert_sound(learner: Learner, rng: np.random.Generator) -> None:
     estimate = learner.theta_hat
     assert estimate is not None
     assert np.isfinite(estimate).all()
-    assert core_of(learner).model.agrees()
+    assert core_of(learner).slots.model.agrees()
     learner.certificate(draws=2)
     assert through_json(learner) is not None
 
@@ -184,6 +185,7 @@ CONTRADICTIONS: list[tuple[str, Any, str]] = [
     ("told", -1.0, r"state\.told, state\.mean and state\.spread must be"),
     ("mean", 1e200, r"state\.told, state\.mean and state\.spread must be"),
     ("told", 0.0, r"state\.told, state\.mean and state\.spread must be"),
+    ("renewal", -1.0, r"state\.renewal must be non-negative"),
     ("left", 10**6, r"state\.left must be at most"),
     ("counts", pack(-1.0), "contradict the sums"),
     ("counts", pack(0.0), "contradict the sums"),

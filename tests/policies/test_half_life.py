@@ -32,7 +32,7 @@ def policy_on(name: str, half_life: float = HALF_LIFE, **keywords: Any) -> sb.Sp
 def clock_of(learner: Learner) -> int:
     """The decision at which all that is known last faded."""
     rule = learner._rule
-    aged = rule.cores[0].aged if isinstance(rule, CoreRule) else int(rule.arrays()["aged"][0])
+    aged = rule.cores[0].slots.aged if isinstance(rule, CoreRule) else int(rule.arrays()["aged"][0])
     asked: int = learner.to_dict()["state"]["next_id"] - 1
     return asked - aged
 
@@ -117,7 +117,7 @@ def test_a_decision_that_is_held_lets_time_pass_too(name: str) -> None:
     assert sum(one is other for one, other in itertools.pairwise(plays)) > steps / 4
     rule = learner._rule
     if isinstance(rule, CoreRule):
-        known, aged = rule.cores[0].known, rule.cores[0].aged
+        known, aged = rule.cores[0].known, rule.cores[0].slots.aged
     else:
         assert isinstance(rule, ThompsonRule)
         known, aged = float(rule.posterior.counts[0] + rule.told[0]), int(rule.aged[0])

@@ -17,7 +17,7 @@ from sparsebandits.policies import Learner
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.validation import Support
 from tests.policies.examples import box, ellipsoid, slates, through_json
-from tests.policies.test_saving import sealed
+from tests.policies.test_damage import sealed
 from tests.reference.stepwise import simulate_stepwise
 
 DIM = 4

@@ -2,313 +2,147 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
-from sparsebandits.estimation.core_ridge import DEVIATES, FRESH, CoreRidge
+from sparsebandits.estimation.core_ridge import CoreRidge
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.candidates import Axes, Candidates, Reach, climbed, reach_of
-from sparsebandits.policies.design import Design
+from sparsebandits.policies.deck import Deck
+from sparsebandits.policies.gate import Gate
+from sparsebandits.policies.hold import Hold, check_left
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.policy import Policy
-from sparsebandits.policies.recipe import Boldness, Recipe
-from sparsebandits.policies.saved_state import (
-    pack,
-    pack_symmetric,
-    read_indices,
-    read_played,
-    unpack,
-    unpack_symmetric,
-)
-from sparsebandits.validation import (
-    LARGEST_REWARD,
-    LARGEST_SQUARES,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    as_integer,
-    as_number,
-    read_only,
-)
-
-CAPACITY = 512
-"""How many coordinates are kept at most, or 4 H if that is more."""
-
-SMALL = 4096
-"""Up to so many coordinates fresh ones are dealt from a list of all."""
-
-
-@dataclass(frozen=True)
-class Gate:
-    """When fresh coordinates are worth looking at.
-
-    Of m coordinates that were looked at, whether or not they still have a slot, the next one
-    enters the best H with chance H / (m + 1). H more are admitted when t steps of the `gap` that
-    such a one fills are worth `price` losses, where the gap is the mean of the best H scores less
-    the next one, and a loss that next score less the mean. At least `least` H sqrt(t) and 4 H, at
-    most `most` H sqrt(t) are admitted.
-    """
-
-    sparsity: int
-    price: float = 1.5
-    least: float = 0.5
-    most: float = 3.0
-
-    def opens(self, known: int, steps: float, scores: FloatArray, mean: float) -> bool:
-        """Whether H more are admitted, given the scores of those still in a slot and their mean."""
-        H = self.sparsity
-        if scores.size < 4 * H or known < self.least * H * np.sqrt(steps):
-            return True
-        if known >= self.most * H * np.sqrt(steps):
-            return False
-        rest = scores.size - H - 1
-        best = np.partition(scores, rest)[rest:]
-        gap, loss = float(best[1:].sum()) / H - float(best[0]), float(best[0]) - mean
-        return steps * H / (known + 1) * gap >= self.price * loss
-
+from sparsebandits.policies.recipe import Boldness
+from sparsebandits.policies.slots import Slots
+from sparsebandits.validation import BoolArray, FloatArray, IntArray, read_only
 
 _ROUNDING = 1e-9
-
-_COUNTS = ("left", "awaited", "aged", "retired")
-_TOLD = ("told", "mean", "spread", "prior_scale", "renewal")
 
 
 class View(NamedTuple):
     """A set as the slots see it."""
 
     current: ActionSet
+    ids: IntArray
     section: ActionSet
     reach: Reach
     oracle: SparseOracle
 
 
 class Core:
-    """One learner: the coordinates it has looked at, each in a slot, and what it believes of them.
+    """One learner: the coordinates it has looked at, what it believes of them, what it plays.
 
-    Where an `order` of all coordinates is given, fresh ones are dealt in it.
+    Parameters
+    ----------
+    policy : Policy
+    slots : Slots
+        For the coordinates that are looked at, and the regression.
+    deck : Deck
+        Where fresh ones come from.
 
     Attributes
     ----------
-    ids : (slots,) int array
-        The coordinate in each slot.
-    model : CoreRidge
-        Its columns are the baseline's, and then those of each slot.
-    retired : int
-        How often a coordinate was sent away for another.
-    held, left, awaited, told, mean, spread
-        As in `ThompsonRule`, of this lane alone.
+    gate : Gate
+    hold : Hold
+        The action decided last, and its rewards that the regression does not know yet.
     """
 
-    def __init__(
-        self,
-        policy: Policy,
-        rng: np.random.Generator,
-        recipe: Recipe,
-        design: Design,
-        told: float,
-        order: IntArray | None = None,
-    ) -> None:
-        self.policy, self.rng, self.recipe = policy, rng, recipe
-        self.whole, self._told_sigma = design, told
-        self.gate = Gate(policy.sparsity)
-        self.capacity = max(CAPACITY, 4 * policy.sparsity)
-        self.ids: IntArray = np.zeros(0, dtype=np.intp)
-        self._slots: dict[int, int] = {}
-        self.model = CoreRidge(design.prior(np.ones(1))[: design.base])
-        self.held = Played(np.zeros(0, dtype=np.intp), np.zeros(0), EXPLOIT)
-        self.left = self.awaited = self.aged = self.retired = 0
-        self.told = self.mean = self.spread = self.renewal = 0.0
-        self.prior_scale = recipe.first_scale(policy.action_set, told if told else "estimate")
-        self._order = order
+    def __init__(self, policy: Policy, slots: Slots, deck: Deck) -> None:
+        self.policy, self.slots, self.deck = policy, slots, deck
+        self.recipe = slots.recipe
+        self.gate, self.hold = Gate(policy.sparsity), Hold.nothing()
         self._view: View | None = None
-        self._design: Design | None = None
         self._sorts = policy.action_set.sorting is not None
-
-    @property
-    def design(self) -> Design:
-        """The columns of the slots."""
-        if self._design is None:
-            centre = self.whole.centre
-            own = None if centre is None else centre[self.ids]
-            self._design = replace(self.whole, dim=self.ids.size, centre=own)
-        return self._design
 
     @property
     def known(self) -> float:
         """How many rewards are known."""
-        return self.model.counts + self.told
+        return self.slots.model.counts + self.hold.told
 
-    # ------------------------------------------------------------------ slots
+    # ------------------------------------------------------------------ who is looked at
 
     def view(self, current: ActionSet) -> View:
         """Return the current set on the slots."""
-        if self._view is None or self._view.current is not current:
-            section = current.section(self.ids)
+        view, ids = self._view, self.slots.ids
+        if view is None or view.current is not current or view.ids is not ids:
+            section = current.section(ids)
             oracle = SparseOracle(min(self.policy.sparsity, section.dim), self.policy.oracle)
-            self._view = View(current, section, reach_of(section), oracle)
-        return self._view
-
-    def _set_ids(self, ids: IntArray) -> None:
-        self.ids, self._view, self._design = ids, None, None
-
-    def admit(self, ids: IntArray, keep: IntArray) -> None:
-        """Give a slot to each of these coordinates, which have none; `keep` are not retired."""
-        room = max(0, self.capacity - self.ids.size)
-        fresh, others = ids[:room], ids[room:]
-        width = self.whole.width
-        if fresh.size:
-            prior = np.repeat(self._prior(fresh), width)
-            first = self.model.size
-            self.model.grow(prior)
-            self._draw_deviates(np.arange(first, self.model.size))
-            self._slots.update(
-                zip(fresh.tolist(), range(self.ids.size, self.capacity), strict=False)
-            )
-            self._set_ids(np.concatenate([self.ids, fresh]))
-        for number in others:
-            self._replace(int(number), keep)
-
-    def _prior(self, ids: IntArray) -> FloatArray:
-        return self.prior_scale * self.recipe.unit(self.policy.action_set, ids)
-
-    def _replace(self, number: int, keep: IntArray) -> None:
-        """Retire the least promising coordinate that is not needed for another one."""
-        promise = self._promise(self.policy.action_set, self.sigma)
-        kept = {*self.held.indices.tolist(), *keep.tolist()} & self._slots.keys()
-        promise[[self._slots[i] for i in kept]] = np.inf
-        slot = int(promise.argmin())
-        prior = float(self._prior(np.array([number]))[0])
-        width, base = self.whole.width, self.whole.base
-        places = np.arange(base + slot * width, base + (slot + 1) * width)
-        for place in places:
-            self.model.replace(int(place), prior)
-        self._draw_deviates(places)
-        self.retired += 1
-        del self._slots[int(self.ids[slot])]
-        self._slots[number] = slot
-        ids = self.ids.copy()
-        ids[slot] = number
-        self._set_ids(ids)
-
-    def _draw_deviates(self, places: IntArray) -> None:
-        """Draw what is kept of new columns; of all of them when they begin to be kept."""
-        before = self.model.size - places.size
-        if self.model.size > FRESH:
-            if before <= FRESH and places[-1] == self.model.size - 1:
-                self.model.draw_all(self.rng)
-            else:
-                shape = (DEVIATES, places.size)
-                self.model.start_deviates(places, self.rng.standard_normal(shape))
-
-    def _scores(self, view: View) -> tuple[FloatArray, FloatArray]:
-        """Return what each slot earns alone by its estimate, and on average of its two ends."""
-        lower, upper, _ = view.reach
-        theta = self.design.thetas(self.model.theta)
-        ends = theta * upper, theta * lower
-        return np.maximum(*ends), np.add(*ends)
-
-    def _boldness(self, sigma: float) -> Boldness:
-        return self.recipe.boldness(np.array([sigma]), np.array([self.model.counts]))
-
-    def _promise(self, current: ActionSet, sigma: float) -> FloatArray:
-        """Return what each slot may earn alone, as the index has it, (slots,)."""
-        belief, reach = self.model.belief(), self.view(current).reach
-        axes = Axes.of(belief, self.design, reach, self._boldness(sigma))
-        return np.asarray(axes.promise(self.design.thetas(belief.theta))[0])
+            view = self._view = View(current, ids, section, reach_of(section), oracle)
+        return view
 
     def open_gate(self, current: ActionSet, sigma: float) -> None:
         """Admit fresh coordinates where they are worth it."""
-        usable, H = self.ids.size, self.policy.sparsity
+        ids, H = self.slots.ids, self.policy.sparsity
+        usable = ids.size
         some: BoolArray | slice = slice(None)
         if not current.is_unrestricted:
-            some = current.is_available(self.ids)
+            some = current.is_available(ids)
             usable = int(np.count_nonzero(some))
         if usable:
-            view = self.view(current)
-            scores, middles = self._scores(view)
+            scores, middles = self._scores(self.view(current))
             scores = scores[some]
             # Of those that were sent away it is not known who is available: as many as of the rest.
-            seen = usable + self.retired * usable // self.ids.size
+            seen = usable + self.slots.retired * usable // ids.size
             mean = float(middles[some].sum()) / usable
             if not self.gate.opens(seen, self.known, scores, mean):
                 return
-            if self.ids.size >= self.capacity:
+            if ids.size >= self.slots.capacity:
                 # Nobody is sent away who might still matter.
                 weakest = float(np.partition(scores, usable - H)[usable - H]) if usable > H else 0.0
                 if float(np.partition(self._promise(current, sigma), H)[:H].max()) >= weakest:
                     return
-        fresh = self.deal(H if usable >= 4 * H else 4 * H - usable, current)
+        count = H if usable >= 4 * H else 4 * H - usable
+        fresh = self.deck.deal(count, current, self.slots.slot_of)
         if fresh.size:
             self.admit(fresh, keep=fresh)
 
-    def deal(self, count: int, current: ActionSet) -> IntArray:
-        """Return up to `count` random coordinates that are available and in no slot."""
-        dim = current.dim
-        if self._order is not None:
-            return self._deal_in_order(count, current)
-        if min(dim, current.available_count) <= SMALL:
-            return self._shuffled(count, current)
-        dealt: list[int] = []
-        for _ in range(64):
-            for number in self.rng.integers(0, dim, 4 * count).tolist():
-                fits = number not in self._slots and number not in dealt
-                if fits and len(dealt) < count and current.is_available(number):
-                    dealt.append(number)
-            if len(dealt) == count:
-                return np.array(dealt)
-        return self._shuffled(count, current)
+    def admit(self, ids: IntArray, keep: IntArray) -> None:
+        """Give a slot to each of these coordinates, which have none; `keep` are not retired."""
+        room = max(0, self.slots.capacity - self.slots.ids.size)
+        fresh, others = ids[:room], ids[room:]
+        if fresh.size:
+            self.slots.grow(fresh)
+        for number in others.tolist():
+            self.slots.replace(self._least_promising(keep), number)
 
-    def _shuffled(self, count: int, current: ActionSet) -> IntArray:
-        """Return random ones out of the list of all that are available and in no slot."""
-        rest = current.available_indices()
-        return self.rng.permutation(rest[~np.isin(rest, self.ids)])[:count]
+    def _least_promising(self, keep: IntArray) -> int:
+        """Return the slot of the least promising coordinate that is not needed."""
+        slots = self.slots
+        promise = self._promise(self.policy.action_set, slots.sigma)
+        kept = {*self.hold.played.indices.tolist(), *keep.tolist()} & slots.slot_of.keys()
+        promise[[slots.slot_of[i] for i in kept]] = np.inf
+        return int(promise.argmin())
 
-    def _deal_in_order(self, count: int, current: ActionSet) -> IntArray:
-        """Return the next coordinates in the order of what they were believed to earn."""
-        assert self._order is not None
-        dealt: list[int] = []
-        # Where all are available the first look suffices: no more are in slots than there are.
-        first, size = 0, count + self.ids.size
-        while len(dealt) < count and first < self._order.size:
-            some = self._order[first : first + size]
-            fits = some[current.is_available(some)].tolist()
-            dealt += [number for number in fits if number not in self._slots]
-            first, size = first + size, 2 * size
-        return np.array(dealt[:count], dtype=np.intp)
+    def _scores(self, view: View) -> tuple[FloatArray, FloatArray]:
+        """Return what each slot earns alone by its estimate, and on average of its two ends."""
+        lower, upper, _ = view.reach
+        theta = self.slots.design.thetas(self.slots.model.theta)
+        ends = theta * upper, theta * lower
+        return np.maximum(*ends), np.add(*ends)
 
-    # ------------------------------------------------------------------ choose and learn
+    def _boldness(self, sigma: float) -> Boldness:
+        return self.recipe.boldness(np.array([sigma]), np.array([self.slots.model.counts]))
 
-    @property
-    def sigma(self) -> float:
-        """The noise level that is reckoned with."""
-        return self.level(self.model)
+    def _promise(self, current: ActionSet, sigma: float) -> FloatArray:
+        """Return what each slot may earn alone, as the index has it, (slots,)."""
+        design, belief = self.slots.design, self.slots.model.belief()
+        axes = Axes.of(belief, design, self.view(current).reach, self._boldness(sigma))
+        return np.asarray(axes.promise(design.thetas(belief.theta))[0])
 
-    def level(self, model: CoreRidge) -> float:
-        """Return the noise level that such a model has."""
-        level = max(model.noise_scale(), self._told_sigma)
-        return level if level > 0 else 1.0
-
-    def believed(self) -> CoreRidge:
-        """Return the regression with every reward told so far; only to be read."""
-        if not self.told:
-            return self.model
-        model = self.model.copy()
-        places, entries = self._columns(self.held)
-        model.add(places, entries, self.mean, self.told, self.spread)
-        return model
+    # ------------------------------------------------------------------ choose
 
     def go_on(self, current: ActionSet) -> Played | None:
         """Return the held action once more, if it is held on this set."""
-        if not self.left or self.whole.context or current is not self.policy.action_set:
+        is_held = self.hold.left and current is self.policy.action_set
+        if not is_held or self.slots.whole.context:
             return None
-        self.aged += 1
-        self.left -= 1
-        self.awaited += 1
-        return self.held
+        self.slots.aged += 1
+        return self.hold.go_on()
 
     def choose(self, current: ActionSet, context: FloatArray | None = None) -> Played:
         """Return the held action, decided anew where it is not held any more."""
@@ -317,14 +151,13 @@ class Core:
         may_hold = current is self.policy.action_set and context is None
         with self._undone_on_error(current):
             self.take_in()
-            sigma = self.sigma
+            sigma = self.slots.sigma
             self.open_gate(current, sigma)
-            held, width = self.decide(current, context, sigma)
-        self.held = held
-        steps = int(self.recipe.steps(np.array([self.model.counts]), np.array([width]))[0])
-        self.left, self.awaited = (steps - 1 if may_hold else 0), 1
-        self.aged += 1
-        return self.held
+            played, width = self.decide(current, context, sigma)
+        known, widths = np.array([self.slots.model.counts]), np.array([width])
+        self.hold.start(played, int(self.recipe.steps(known, widths)[0]) if may_hold else 1)
+        self.slots.aged += 1
+        return played
 
     @contextmanager
     def _undone_on_error(self, current: ActionSet) -> Iterator[None]:
@@ -332,11 +165,11 @@ class Core:
         if self._sorts and current.whole is self.policy.action_set.whole:
             yield
             return
-        before = {**vars(self), "model": self.model.copy(), "_slots": dict(self._slots)}
+        before = self.slots.copy(), replace(self.hold)
         try:
             yield
         except BaseException:
-            vars(self).update(before)
+            self.slots, self.hold = before
             raise
 
     def choose_many(
@@ -346,32 +179,33 @@ class Core:
         plays = []
         with self._undone_on_error(current):
             self.take_in()
-            known, sigma = self.model, self.sigma
+            known, sigma = self.slots.model, self.slots.sigma
             self.open_gate(current, sigma)
-            self.model = known.copy()
+            self.slots.model = known.copy()
             try:
                 for _ in range(count):
                     played, _ = self.decide(current, context, sigma)
                     plays.append(played)
-                    self.model.imagine(*self._columns(played), self._normals())
+                    self.slots.imagine(played)
             finally:
-                self.model = known
-        self.left = self.awaited = 0
-        self.aged += count
+                self.slots.model = known
+        self.hold.left = self.hold.awaited = 0
+        self.slots.aged += count
         return plays
 
     def decide(
         self, current: ActionSet, context: FloatArray | None, level: float
     ) -> tuple[Played, float]:
         """Return the best candidate, and its variance for unit noise."""
-        view, belief, bonus = self.view(current), self.model.belief(), self._boldness(level)
+        slots, view, bonus = self.slots, self.view(current), self._boldness(level)
+        belief, design = slots.model.belief(), slots.design
         seen = None if context is None else context[None]
-        axes = Axes.of(belief, self.design, view.reach, bonus)
-        promise = axes.promise(self.design.thetas(belief.theta, seen))[0]
-        spreads = belief.spreads(self.rng, self._promising(promise))
+        axes = Axes.of(belief, design, view.reach, bonus)
+        promise = axes.promise(design.thetas(belief.theta, seen))[0]
+        spreads = belief.spreads(slots.rng, self._promising(promise))
         candidates = Candidates(
             belief,
-            self.design,
+            design,
             seen,
             lambda thetas: view.oracle.actions(thetas, view.section),
             bonus,
@@ -381,210 +215,106 @@ class Core:
         climbed(candidates, axes)
         chosen, widths = candidates.best()
         action = chosen[0]
-        slots = np.flatnonzero(action)
-        order = np.argsort(self.ids[slots])
-        slots = slots[order]
-        entries = read_only(action[slots]), EXPLOIT, context
-        played = Played(read_only(self.ids[slots]), *entries)
-        return played, float(widths[0])
+        used = np.flatnonzero(action)
+        used = used[np.argsort(slots.ids[used])]
+        entries = read_only(action[used]), EXPLOIT, context
+        return Played(read_only(slots.ids[used]), *entries), float(widths[0])
 
     def _promising(self, promise: FloatArray) -> IntArray:
         """Return the columns where a decision is made: the baseline, the best 2 H slots."""
-        base, width = self.whole.base, self.whole.width
+        base, width = self.slots.whole.base, self.slots.whole.width
         count = min(2 * self.policy.sparsity, promise.size)
-        slots = np.argpartition(promise, promise.size - count)[promise.size - count :]
-        columns = base + (slots[:, None] * width + np.arange(width)).ravel()
+        best = np.argpartition(promise, promise.size - count)[promise.size - count :]
+        columns = base + (best[:, None] * width + np.arange(width)).ravel()
         return np.concatenate([np.arange(base), columns])
+
+    # ------------------------------------------------------------------ learn
 
     def learn(self, played: Played, reward: float, age: float = 0.0) -> None:
         """Take in the reward of an action that was played `age` choices ago."""
-        # What is known counts as it did when it last faded: so does a reward, by its decision.
-        fades = self.recipe.half_life is not None
-        weight = float(self.recipe.weights(age - self.aged)) if fades else 1.0
-        reward -= self._offset(played)
-        held = self.held
-        own = self.awaited > 0 and held.context is None and played.context is None
-        if own and (played is held or _is_same(played, held)):
-            self.awaited -= 1
-            self.told += weight
-            off = reward - self.mean
-            self.mean += off * (weight / self.told)
-            self.spread += weight * off * (reward - self.mean)
+        weight = self.slots.weight(age)
+        reward -= self.slots.expected(played)
+        if self.hold.awaits(played):
+            self.hold.tell(reward, weight)
             return
-        self.left = 0
-        self._add(played, reward, weight, 0.0)
+        self.hold.end()
+        self._add(played, reward, weight)
 
     def take_in(self) -> None:
         """Let the regression know what was set aside, and fade where it is time."""
-        if self.told:
-            self._add(self.held, self.mean, self.told, self.spread)
-            self.told = self.mean = self.spread = 0.0
-        if self.recipe.prior_scale is not None and self.model.counts >= max(self.renewal, 1.0):
-            scale = self.sigma**2
-            if self.model.scale_prior(scale / self.prior_scale, self.design.base, self.rng):
-                self.prior_scale = scale
-            self.renewal = 2 * self.model.counts
-        if self.recipe.is_aged(self.aged):
-            self.model.fade(float(self.recipe.weights(self.aged)), self.rng)
-            self.aged = 0
+        hold = self.hold
+        if hold.told:
+            self._add(hold.played, hold.mean, hold.told, hold.spread)
+            hold.clear()
+        self.slots.renew()
 
     def correct(self, played: Played, old: float, new: float, age: float) -> None:
         """Replace a reward by another."""
         self.take_in()
-        missing = [i for i in played.indices.tolist() if i not in self._slots]
-        if missing:
-            raise InvalidValueError(
-                f"The reward cannot be corrected: coordinates {missing} of its action were set "
-                "aside for others since. Tell all rewards to a new learner."
-            )
-        weight = float(self.recipe.weights(age - self.aged))
-        offset = self._offset(played)
-        self.model.correct(*self._columns(played), old - offset, new - offset, weight)
-        self.left = 0
+        self.slots.correct(played, old, new, age)
+        self.hold.end()
 
-    def _offset(self, played: Played) -> float:
-        """Return what the action was believed to earn before any reward."""
-        centre = self.whole.centre
-        return 0.0 if centre is None else float(centre[played.indices] @ played.values)
-
-    def _add(self, played: Played, reward: float, weight: float, spread: float) -> None:
-        missing = [i for i in played.indices.tolist() if i not in self._slots]
-        if missing:
+    def _add(self, played: Played, reward: float, weight: float, spread: float = 0.0) -> None:
+        if missing := self.slots.missing(played):
             self.admit(np.array(missing), keep=played.indices)
-        places, entries = self._columns(played)
-        self.model.add(places, entries, reward, weight, spread, self._normals())
+        self.slots.add(played, reward, weight, spread)
 
-    def _normals(self) -> FloatArray | None:
-        """Draw what keeps the deviates exact, where they are kept."""
-        return self.rng.standard_normal(DEVIATES) if self.model.size > FRESH else None
+    # ------------------------------------------------------------------ what is known
 
-    def _columns(self, played: Played) -> tuple[IntArray, FloatArray]:
-        """Return the non-zero columns of an action, and their entries."""
-        slots = np.array([self._slots[i] for i in played.indices.tolist()], dtype=np.intp)
-        whole = self.whole
-        if not whole.base and whole.width == 1:
-            return slots, played.values
-        given = np.ones(whole.width)
-        if played.context is not None:
-            given[1:] = played.context
-        columns = whole.base + slots[:, None] * whole.width + np.arange(whole.width)
-        entries = played.values[:, None] * given
-        places = np.concatenate([np.arange(whole.base), columns.ravel()])
-        return places, np.concatenate([given[: whole.base], entries.ravel()])
-
-    def deviations(self, model: CoreRidge) -> FloatArray:
-        """Return the deviations of the slots for unit noise, (slots,)."""
-        variances = np.diagonal(model.covariance)[self.whole.base :: self.whole.width]
-        return np.asarray(np.sqrt(variances))
+    def believed(self) -> CoreRidge:
+        """Return the regression with every reward told so far; only to be read."""
+        hold = self.hold
+        if not hold.told:
+            return self.slots.model
+        return self.slots.with_rewards(hold.played, hold.mean, hold.told, hold.spread)
 
     def supports_drawn(self, model: CoreRidge, sigma: float, draws: int) -> BoolArray | None:
         """Return which slots the best actions use, for the estimate and for draws."""
-        parameters = self.parameters_drawn(model, sigma, draws)
+        parameters = self.slots.parameters_drawn(model, sigma, draws)
         if parameters is None:
             return None
         view = self.view(self.policy.action_set)
-        return np.asarray(view.oracle.actions(self.design.thetas(parameters), view.section) != 0)
-
-    def parameters_drawn(self, model: CoreRidge, sigma: float, draws: int) -> FloatArray | None:
-        """Return the estimate of all columns, and draws; None with fewer rewards than columns."""
-        if not self.ids.size or model.counts < model.size:
-            return None
-        rng = np.random.default_rng(int(model.counts))
-        spreads = rng.standard_normal((draws, model.size)) @ np.linalg.cholesky(model.covariance).T
-        return np.vstack([model.theta, model.theta + sigma * spreads])
+        thetas = self.slots.design.thetas(parameters)
+        return np.asarray(view.oracle.actions(thetas, view.section) != 0)
 
     # ------------------------------------------------------------------ saved
 
     def state(self) -> dict[str, Any]:
         """Return all of it, JSON-safe."""
-        matrices = ("covariance", "gram")
-        model = {
-            name: pack_symmetric(value) if name in matrices else pack(value)
-            for name, value in self.model.state().items()
-        }
+        slots, hold = self.slots, self.hold
         return {
-            "ids": self.ids.tolist(),
-            **model,
-            "held": self.held.to_list(),
-            **{name: getattr(self, name) for name in (*_COUNTS, *_TOLD)},
+            **slots.state(),
+            "held": hold.played.to_list(),
+            "left": hold.left,
+            "awaited": hold.awaited,
+            "aged": slots.aged,
+            "retired": slots.retired,
+            "told": hold.told,
+            "mean": hold.mean,
+            "spread": hold.spread,
+            "prior_scale": slots.prior_scale,
+            "renewal": slots.renewal,
         }
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
-        dim = self.policy.action_set.dim
-        ids = read_indices("ids", state["ids"], dim)
-        if ids.size > self.capacity:
-            raise InvalidValueError(f"state.ids must be at most {self.capacity}, got {ids.size}.")
-        self._set_ids(ids)
-        self._slots = {int(number): slot for slot, number in enumerate(ids)}
-        size = self.design.size
-        self.model = CoreRidge(np.ones(size))
-        vectors = {"theta", "response", "prior"}
-        model: dict[str, Any] = {}
-        for name in self.model.state():
-            if name in ("covariance", "gram"):
-                model[name] = unpack_symmetric(name, state[name], size)
-            elif name == "deviates":
-                model[name] = unpack(name, state[name], (DEVIATES, size if size > FRESH else 0))
-            else:
-                model[name] = unpack(name, state[name], (size,) if name in vectors else ())
-        self.model.restore(model)
-        self.prior_scale = as_number("state.prior_scale", state["prior_scale"], positive=True)
-        expected = self.whole.prior(np.ones(1))[: self.whole.base]
-        if ids.size:
-            expected = np.append(expected, np.repeat(self._prior(ids), self.whole.width))
-        if not np.allclose(self.model.prior, expected, rtol=1e-9, atol=0):
-            raise InvalidValueError("state.prior contradicts the policy. Load an earlier copy.")
-        if (
-            min(self.model.counts, self.model.squares, self.model.spent) < 0
-            or self.model.squares > LARGEST_SQUARES
-            or not self.model.agrees()
-        ):
-            raise InvalidValueError(
-                "state.theta and state.covariance contradict the sums in state.gram and "
-                "state.response. Load an earlier copy."
-            )
-        self._restore_hold(state, asked)
-
-    def _restore_hold(self, state: dict[str, Any], asked: int) -> None:
-        X = self.policy.action_set
-        self.held = read_played("held", state["held"], X.dim)
-        for name in _COUNTS:
-            setattr(self, name, as_integer(f"state.{name}", state[name], minimum=0))
-        for name in _TOLD:
-            setattr(self, name, as_number(f"state.{name}", state[name]))
-        possible = min(self.told, self.spread, self.renewal) >= 0
-        possible &= abs(self.mean) < LARGEST_REWARD and self.spread <= LARGEST_SQUARES
-        if not possible or (self.told == 0 and (self.mean or self.spread)):
-            raise InvalidValueError(
-                f"state.told, state.mean and state.spread must be a number of rewards, their mean "
-                f"and spread, got {[self.told, self.mean, self.spread]}."
-            )
+        X, sparsity = self.policy.action_set, self.policy.sparsity
+        self.slots.restore(state)
+        hold = self.hold = Hold.read(state, X.dim)
         # What was decided since rewards faded last counts for more than 1.
-        most = (asked - self.awaited) * float(self.recipe.weights(-float(self.aged)))
-        if self.told > most * (1 + _ROUNDING):
+        most = (asked - hold.awaited) * self.slots.weight(0.0)
+        if hold.told > most * (1 + _ROUNDING):
             raise InvalidValueError(
                 f"state.told and state.awaited must be together at most the {asked} decisions "
-                f"made, got {self.told:g} and {self.awaited}."
+                f"made, got {hold.told:g} and {hold.awaited}."
             )
-        if not self._slots.keys() >= set(self.held.indices.tolist()):
+        if self.slots.missing(hold.played):
             raise InvalidValueError(
-                f"state.held must be an action on state.ids, got {self.held.indices.tolist()}."
+                f"state.held must be an action on state.ids, got {hold.played.indices.tolist()}."
             )
-        longest = self.recipe.hold * self.known
-        if self.left > longest:
+        check_left(hold.left, self.recipe.hold, self.known)
+        fits = hold.played.indices.size <= sparsity
+        if hold.left and not (fits and X.contains(hold.played.action(X.dim))):
             raise InvalidValueError(
-                f"state.left must be at most {longest:g}, a share of {self.recipe.hold:g} of the "
-                f"rewards known, got {self.left}."
+                f"state.held must be an action of {X!r} with at most {sparsity} non-zeros."
             )
-        fits = self.held.indices.size <= self.policy.sparsity
-        if self.left and not (fits and X.contains(self.held.action(X.dim))):
-            raise InvalidValueError(
-                f"state.held must be an action of {X!r} with at most {self.policy.sparsity} "
-                "non-zeros."
-            )
-
-
-def _is_same(one: Played, other: Played) -> bool:
-    """Whether two actions are the same."""
-    return np.array_equal(one.indices, other.indices) and np.array_equal(one.values, other.values)

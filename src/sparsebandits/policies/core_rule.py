@@ -10,11 +10,13 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.certificate import PosteriorCertificate
 from sparsebandits.policies.core import Core
+from sparsebandits.policies.deck import Deck
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.policies.policy import Policy
 from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.slots import Slots
 from sparsebandits.policies.summary import Summary, baseline_note
 from sparsebandits.validation import FloatArray, IntArray
 
@@ -34,7 +36,10 @@ class CoreRule(Rule):
         super().__init__(policy.action_set, policy.sparse_oracle, len(generators))
         told = 0.0 if isinstance(sigma, str) else sigma
         self.policy = policy
-        self.cores = [Core(policy, rng, recipe, design, told, order) for rng in generators]
+        self.cores = [
+            Core(policy, Slots(policy, rng, recipe, design, told), Deck(rng, order))
+            for rng in generators
+        ]
 
     def choose(self, current: ActionSet) -> FloatArray:
         """Return the action of each lane."""
@@ -76,41 +81,44 @@ class CoreRule(Rule):
         """Take in logged rewards of the only lane."""
         core = self.cores[0]
         longest = int(np.count_nonzero(actions, axis=1).max(initial=0))
-        if longest > core.capacity // 2:
+        capacity = core.slots.capacity
+        if longest > capacity // 2:
             raise InvalidValueError(
-                f"Logged actions must have at most {core.capacity // 2} non-zeros where a learner "
-                f"keeps {core.capacity} of {self.dim} coordinates, got {longest}."
+                f"Logged actions must have at most {capacity // 2} non-zeros where a learner "
+                f"keeps {capacity} of {self.dim} coordinates, got {longest}."
             )
         core.take_in()
         super().learn_many(actions, rewards)
-        core.left = 0
+        core.hold.end()
 
     # ------------------------------------------------------------------ what is known
 
     @property
     def estimate(self) -> FloatArray:
         """theta_hat of each lane; 0 where nothing was looked at."""
-        centre = self.cores[0].whole.centre
+        centre = self.cores[0].slots.whole.centre
         estimate = np.zeros((self.lanes, self.dim))
         if centre is not None:
             estimate += centre
         for row, core in zip(estimate, self.cores, strict=True):
-            row[core.ids] = core.design.thetas(core.believed().theta)
+            row[core.slots.ids] = core.slots.design.thetas(core.believed().theta)
         return estimate
 
     def noise_scale(self, lanes: Any = slice(None)) -> FloatArray:
         """Return the noise level that each lane reckons with."""
         chosen = self.everyone[lanes]
-        return np.array([self.cores[lane].level(self.cores[lane].believed()) for lane in chosen])
+        cores = [self.cores[lane] for lane in chosen]
+        return np.array([core.slots.level(core.believed()) for core in cores])
 
     def certificate(self, horizon: int | None, draws: int) -> PosteriorCertificate:
         """Describe the posterior of the coordinates looked at, by draws that depend on the data."""
         core, certificate = self.cores[0], super().certificate(horizon, draws)
         assert isinstance(certificate, PosteriorCertificate)  # no gap test
         model, sigma = core.believed(), certificate.sigma
-        prior = core.prior_scale * core.recipe.unit(self.action_set)
+        slots = core.slots
+        prior = slots.prior_scale * core.recipe.unit(self.action_set)
         deviation = sigma / np.sqrt(prior)
-        deviation[core.ids] = sigma * core.deviations(model)
+        deviation[slots.ids] = sigma * slots.deviations(model)
         used = core.supports_drawn(model, sigma, draws)
         probability = np.nan if used is None else float((used[1:] == used[0]).all(axis=1).mean())
         return replace(
@@ -126,31 +134,31 @@ class CoreRule(Rule):
     def summary(self, draws: int) -> Summary:
         """Return what is known of the coordinates that the only lane has looked at."""
         core = self.cores[0]
-        model = core.believed()
-        sigma = core.level(model)
+        slots, model = core.slots, core.believed()
+        sigma = slots.level(model)
         used = core.supports_drawn(model, sigma, draws)
         return Summary(
-            indices=core.ids,
-            names=self.names_of(core.ids),
-            estimate=np.array(core.design.thetas(model.theta)),
-            deviation=sigma * core.deviations(model),
-            inclusion=np.full(core.ids.size, np.nan) if used is None else used[1:].mean(axis=0),
+            indices=slots.ids,
+            names=self.names_of(slots.ids),
+            estimate=np.array(slots.design.thetas(model.theta)),
+            deviation=sigma * slots.deviations(model),
+            inclusion=np.full(slots.ids.size, np.nan) if used is None else used[1:].mean(axis=0),
             rewards=round(model.counts),
             sigma=sigma,
-            note=baseline_note(model.anchor + model.theta[0]) if core.design.base else "",
+            note=baseline_note(model.anchor + model.theta[0]) if slots.design.base else "",
         )
 
     def thetas_drawn(self, draws: int, context: FloatArray | None = None) -> FloatArray | None:
         """Return theta by the estimate, then by draws; what was not looked at is as believed."""
         core = self.cores[0]
-        model = core.believed()
-        parameters = core.parameters_drawn(model, core.level(model), draws)
+        slots, model = core.slots, core.believed()
+        parameters = slots.parameters_drawn(model, slots.level(model), draws)
         if parameters is None:
             return None
         thetas = np.zeros((1 + draws, self.dim))
-        if core.whole.centre is not None:
-            thetas += core.whole.centre
-        thetas[:, core.ids] = core.design.thetas_at(parameters, context)
+        if slots.whole.centre is not None:
+            thetas += slots.whole.centre
+        thetas[:, slots.ids] = slots.design.thetas_at(parameters, context)
         return thetas
 
     # ------------------------------------------------------------------ saved

@@ -12,7 +12,8 @@ from sparsebandits.policies.cycle import Cycle
 from sparsebandits.policies.cycle_summary import described, rewards_behind, thetas_drawn
 from sparsebandits.policies.design import Design
 from sparsebandits.policies.played import EXPLOIT
-from sparsebandits.policies.rule import Rule, check_sums
+from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.saved_arrays import check_sums
 from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, describe
 

@@ -10,7 +10,7 @@ from sparsebandits.action_sets import ActionSet
 from sparsebandits.estimation import RidgeLanes
 from sparsebandits.policies.played import Played
 from sparsebandits.policies.ridge_rule import RidgeRule
-from sparsebandits.policies.rule import Tape
+from sparsebandits.policies.tape import Tape
 from sparsebandits.validation import FloatArray
 
 

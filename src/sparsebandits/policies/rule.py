@@ -5,7 +5,7 @@ one lane per trial; a lane has the same bits in both.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,16 +13,10 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.errors import CompositionError, InvalidValueError
-from sparsebandits.estimation import GramLanes
 from sparsebandits.oracles import SparseOracle
 from sparsebandits.policies.certificate import Certificate, PosteriorCertificate
 from sparsebandits.policies.played import EXPLOIT, Played
-from sparsebandits.policies.saved_state import (
-    pack,
-    pack_symmetric,
-    unpack,
-    unpack_symmetric,
-)
+from sparsebandits.policies.saved_arrays import read_array, saved_array
 from sparsebandits.policies.summary import Summary
 from sparsebandits.validation import (
     LARGEST_REWARD,
@@ -37,57 +31,6 @@ _SAME_ACTION = 1e-9
 """How far, relative to its largest entry, rounding may move an action."""
 
 Answer = TypeVar("Answer")
-Draw = Callable[[np.random.Generator, FloatArray], None]
-
-
-def normals(rng: np.random.Generator, out: FloatArray) -> None:
-    """Fill `out` with standard normal draws."""
-    rng.standard_normal(out=out)
-
-
-def uniforms(rng: np.random.Generator, out: FloatArray) -> None:
-    """Fill `out` with uniform draws from [0, 1)."""
-    rng.random(out=out)
-
-
-class Tape:
-    """Rows of random numbers, each lane from its own generator, drawn ahead in blocks.
-
-    A generator gives the same numbers in one call or in many, so the block changes no bit; with a
-    block of 1 nothing is drawn ahead, and the state of the generator is all there is to save.
-    """
-
-    def __init__(
-        self, generators: Sequence[np.random.Generator], width: int, block: int, draw: Draw
-    ) -> None:
-        self._generators, self._draw, self._block = generators, draw, block
-        self._rows = np.empty((len(generators), block, width))
-        self._used = np.full(len(generators), block)
-
-    def next(self, lanes: IntArray) -> FloatArray:
-        """Return the next row of each of these distinct lanes, (len(lanes), width)."""
-        if self._block == 1:
-            for lane in lanes.tolist():
-                self._draw(self._generators[lane], self._rows[lane])
-            return np.asarray(self._rows[lanes, 0])
-        places = self._used[lanes]
-        spent = places == self._block
-        if spent.any():
-            for lane in lanes[spent]:
-                self._draw(self._generators[lane], self._rows[lane])
-            places[spent] = 0
-        self._used[lanes] = places + 1
-        return np.asarray(self._rows[lanes, places])
-
-    @classmethod
-    def joined(cls, tapes: "Sequence[Tape]") -> "Tape":
-        """Return one tape with the lanes of several, which must not have drawn ahead."""
-        assert all(tape._block == 1 for tape in tapes)
-        return tapes[0].of([generator for tape in tapes for generator in tape._generators])
-
-    def of(self, generators: Sequence[np.random.Generator]) -> "Tape":
-        """Return a tape of the same numbers from other generators, without drawing ahead."""
-        return Tape(generators, self._rows.shape[2], 1, self._draw)
 
 
 class PerSet(Generic[Answer]):
@@ -332,10 +275,7 @@ class Rule(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return the only lane, JSON-safe."""
-        return {
-            name: _saved(name, array[0]) if array.ndim == 3 else array[0].tolist()
-            for name, array in self.arrays().items()
-        }
+        return {name: saved_array(name, array[0]) for name, array in self.arrays().items()}
 
     def restore(self, state: dict[str, Any], asked: int) -> None:
         """Take back what `state` returned after `asked` choices; refuse what contradicts itself."""
@@ -379,35 +319,10 @@ class Rule(ABC):
 
     def _read(self, name: str, given: Any, array: Any) -> Any:
         """Return what was saved of one array, checked."""
-        if isinstance(given, str) and array.ndim == 3:
-            symmetric = name in _SYMMETRIC
-            given = (
-                unpack_symmetric(name, given, array.shape[1])
-                if symmetric
-                else unpack(name, given, array.shape[1:])
-            )
-        try:
-            value = np.array(given)
-            value = value.astype(np.float64) if value.dtype.kind in "biuf" else np.array(np.nan)
-        except ValueError:  # rows of different lengths
-            value = np.array(np.nan)
-        if value.shape != array.shape[1:] or not np.isfinite(value).all():
-            raise InvalidValueError(
-                f"state.{name} must be finite numbers of shape {array.shape[1:]}, got "
-                f"{describe(given)}."
-            )
-        if array.dtype.kind != "f" and (value != np.rint(value)).any():
-            raise InvalidValueError(f"state.{name} must be integers, got {describe(given)}.")
-        size = self.most.get(name, LARGEST_SQUARES)
-        largest = {"b": 1.0, "i": 2.0**53}.get(array.dtype.kind, size)
-        least = self.least.get(name, -size if array.dtype.kind == "f" else 0.0)
-        if value.min(initial=least) < least or value.max(initial=least) > largest:
-            raise InvalidValueError(
-                f"state.{name} must lie in {least:g}..{largest:g}, got {describe(given)}."
-            )
-        if name in ("gram", "moments") and not _can_be_gram(value):
-            raise InvalidValueError(f"state.{name} must be a sum of x x', got {describe(given)}.")
-        return value
+        size, kind = self.most.get(name, LARGEST_SQUARES), array.dtype.kind
+        least = self.least.get(name, -size if kind == "f" else 0.0)
+        most = {"b": 1.0, "i": 2.0**53}.get(kind, size)
+        return read_array(name, given, array[0], least, most)
 
 
 class InformedRule(Rule):
@@ -422,32 +337,3 @@ class InformedRule(Rule):
 
     def learn_items(self, actions: FloatArray, items: FloatArray) -> None:
         """Be told a noisy theta*_i of every coordinate i that was played, (lanes, dim)."""
-
-
-_SYMMETRIC = ("gram",)
-
-
-def _saved(name: str, matrix: FloatArray) -> str:
-    return pack_symmetric(matrix) if name in _SYMMETRIC else pack(matrix)
-
-
-def check_sums(sums: GramLanes) -> None:
-    """Refuse saved sums whose lost digits are more than what rounding loses."""
-    moments, lost = sums.moments[0], sums.lost[0]
-    lengths = np.sqrt(np.diagonal(moments))
-    rounding = (1.0 + sums.counts[0]) * np.finfo(np.float64).eps
-    if (np.abs(lost) > rounding * np.outer(lengths, lengths)).any() or not _can_be_gram(
-        moments + lost
-    ):
-        raise InvalidValueError(
-            f"state.lost must be what rounding lost of state.moments, got "
-            f"{describe(lost.tolist())}. Load an earlier copy."
-        )
-
-
-def _can_be_gram(matrix: FloatArray) -> bool:
-    """Whether a matrix is symmetric and has no negative eigenvalue, up to rounding."""
-    rounding = 1e-9 * float(np.abs(matrix).max())
-    if np.abs(matrix - matrix.T).max() > rounding or np.diagonal(matrix).min() < 0:
-        return False
-    return bool(np.linalg.eigvalsh(matrix)[0] >= -rounding)

@@ -1,6 +1,5 @@
 """A saved learner: a body with its digest, each field checked, and named where it is wrong."""
 
-import base64
 import hashlib
 import json
 from collections.abc import Mapping
@@ -12,7 +11,6 @@ from sparsebandits.errors import InvalidTypeError, InvalidValueError
 from sparsebandits.policies.played import EXPLOIT, Played
 from sparsebandits.validation import (
     LARGEST_REWARD,
-    FloatArray,
     IntArray,
     as_array,
     as_integer,
@@ -54,40 +52,6 @@ def check_version(data: Mapping[str, Any]) -> None:
             f"The saved learner has version {describe(data['version'])}; this release reads "
             f"version {STATE_VERSION}. Tell its rewards to a new learner by warm_start."
         )
-
-
-def pack(array: Any) -> str:
-    """Return the numbers of an array as text, exactly and in little room."""
-    return base64.b64encode(np.ascontiguousarray(array, dtype="<f8").tobytes()).decode()
-
-
-def pack_symmetric(matrix: FloatArray) -> str:
-    """Return the upper triangle of a matrix that is symmetric to the bit."""
-    return pack(matrix[np.triu_indices(len(matrix))])
-
-
-def unpack(name: str, given: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Return the array that `pack` was given, finite and of this shape."""
-    try:
-        numbers = np.frombuffer(base64.b64decode(given, validate=True), dtype="<f8")
-        array = numbers.astype(np.float64).reshape(shape)
-    except (TypeError, ValueError):
-        array = np.array(np.nan)
-    if not np.isfinite(array).all():
-        raise InvalidValueError(
-            f"state.{name} must be {' x '.join(map(str, shape))} finite numbers, packed, got "
-            f"{describe(given)}."
-        )
-    return array
-
-
-def unpack_symmetric(name: str, given: Any, size: int) -> FloatArray:
-    """Return the matrix that `pack_symmetric` was given, (size, size)."""
-    matrix = np.zeros((size, size))
-    upper = np.triu_indices(size)
-    matrix[upper] = unpack(name, given, (upper[0].size,))
-    matrix.T[upper] = matrix[upper]
-    return matrix
 
 
 def _digest(body: Mapping[str, Any]) -> str:

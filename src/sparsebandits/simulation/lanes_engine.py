@@ -8,7 +8,8 @@ import numpy as np
 
 from sparsebandits.environments import LinearEnvironment
 from sparsebandits.policies import Policy
-from sparsebandits.policies.rule import InformedRule, Rule, Tape
+from sparsebandits.policies.rule import InformedRule, Rule
+from sparsebandits.policies.tape import Tape
 from sparsebandits.simulation.record import Recorder, found_share
 from sparsebandits.simulation.regret import Benchmark
 from sparsebandits.simulation.streams import Stream, learner_seed, stream

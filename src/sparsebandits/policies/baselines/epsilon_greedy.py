@@ -15,7 +15,7 @@ from sparsebandits.policies.parameters import checked, positive
 from sparsebandits.policies.phased import ExploringPolicy
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.ridge_rule import RidgeRule, relative_prior
-from sparsebandits.policies.rule import Tape, uniforms
+from sparsebandits.policies.tape import Tape, uniforms
 from sparsebandits.validation import FloatArray
 
 

@@ -15,7 +15,9 @@ from sparsebandits.estimation.lasso import published_lasso, scaled_lasso
 from sparsebandits.policies.parameters import checked, count, positive, sigma_or_estimate
 from sparsebandits.policies.played import EXPLOIT
 from sparsebandits.policies.policy import Policy
-from sparsebandits.policies.rule import Rule, Tape, check_sums, uniforms
+from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.saved_arrays import check_sums
+from sparsebandits.policies.tape import Tape, uniforms
 from sparsebandits.validation import BoolArray, FloatArray, IntArray, as_sparsity
 
 

@@ -11,7 +11,7 @@ from sparsebandits.policies.design import Design
 from sparsebandits.policies.joining_rule import JoiningRule
 from sparsebandits.policies.parameters import checked, positive, sigma_or_estimate
 from sparsebandits.policies.policy import InterceptPolicy
-from sparsebandits.policies.rule import Tape, normals
+from sparsebandits.policies.tape import Tape, normals
 from sparsebandits.validation import FloatArray
 
 

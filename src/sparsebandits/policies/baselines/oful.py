@@ -20,7 +20,8 @@ from sparsebandits.policies.parameters import (
     sigma_or_estimate,
 )
 from sparsebandits.policies.policy import InterceptPolicy
-from sparsebandits.policies.rule import PerSet, Tape, normals
+from sparsebandits.policies.rule import PerSet
+from sparsebandits.policies.tape import Tape, normals
 from sparsebandits.validation import FloatArray, IntArray, as_choice, as_integer, as_number
 
 MAXIMISERS = ("alternating", "dani", "enumerate")

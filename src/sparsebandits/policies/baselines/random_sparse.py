@@ -8,7 +8,8 @@ import numpy as np
 
 from sparsebandits.action_sets import ActionSet
 from sparsebandits.policies.policy import Policy
-from sparsebandits.policies.rule import Rule, Tape, normals
+from sparsebandits.policies.rule import Rule
+from sparsebandits.policies.tape import Tape, normals
 from sparsebandits.validation import FloatArray, IntArray
 
 

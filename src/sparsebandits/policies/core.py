@@ -312,7 +312,7 @@ class Core:
             raise InvalidValueError(
                 f"state.held must be an action on state.ids, got {hold.played.indices.tolist()}."
             )
-        check_left(hold.left, self.recipe.hold, self.known)
+        check_left(hold.left, self.known)
         fits = hold.played.indices.size <= sparsity
         if hold.left and not (fits and X.contains(hold.played.action(X.dim))):
             raise InvalidValueError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebandits.errors import InvalidValueError
 from sparsebandits.policies.played import EXPLOIT, Played
+from sparsebandits.policies.recipe import Recipe
 from sparsebandits.policies.saved_state import read_played
 from sparsebandits.validation import (
     LARGEST_REWARD,
@@ -33,8 +34,12 @@ def set_aside(
     return told, mean, spread + weight * off * (reward - mean)
 
 
-def check_left(left: int, share: float, known: float) -> None:
-    """Refuse a saved hold that is longer than this share of the rewards known."""
+def check_left(left: int, known: float) -> None:
+    """Refuse a saved hold that is longer than any.
+
+    Who was told T may hold for less: learners saved when they did not are taken back all the same.
+    """
+    share = Recipe.hold
     longest = share * known
     if left > longest:
         raise InvalidValueError(

@@ -272,7 +272,7 @@ class ThompsonMemory(JoiningRule):
         self.posterior.prior[0, base:] = scale * self._unit[base:]
         super().restore(state, asked)
         left = int(self.left[0])
-        check_left(left, self.recipe.hold, float(self.posterior.counts[0] + self.told[0]))
+        check_left(left, float(self.posterior.counts[0] + self.told[0]))
         held, offered = self.held[0], self.offered[0] & self.policy.action_set.available
         fits = not held[~offered].any() and self.oracle.obeyed_by(held, self.policy.action_set)
         if left and not (fits and self.policy.action_set.contains(held)):

@@ -269,6 +269,39 @@ def test_ctrl_c_while_the_package_is_imported(tmp_path: Path, delay: float) -> N
     assert interrupted(process, tmp_path) == "sparsebandits: Interrupted.\n"
 
 
+# Ctrl-C comes when a thread of a pool runs, and before the pool knows of it.
+IN_A_START = """
+import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as the entry point does
+from concurrent.futures import ThreadPoolExecutor
+from sparsebandits.cli.process import guarded
+name = "_start_new_thread" if hasattr(threading, "_start_new_thread") else "_start_joinable_thread"
+real = getattr(threading, name)
+def interrupted_start(function, *rest, **more):
+    started = real(function, *rest, **more)
+    if pool_is_up:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+    return started
+pool_is_up = False
+setattr(threading, name, interrupted_start)
+with guarded():
+    pool = ThreadPoolExecutor(1)
+    pool_is_up = True
+    pool.submit(time.sleep, 0)
+    time.sleep(30)
+"""
+
+
+def test_ctrl_c_while_a_thread_starts() -> None:
+    command = [sys.executable, "-c", IN_A_START]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, env=environment(), check=False, timeout=20
+    )
+    assert (ended.returncode, ended.stderr) == (130, "sparsebandits: Interrupted.\n")
+
+
 def children(process: int) -> list[str]:
     return [
         (Path("/proc") / child / "cmdline").read_text()

@@ -4,7 +4,6 @@ Ctrl-C ends it with one line, also while modules are imported or workers start; 
 the temporary folder; libraries that are torn down at the end say nothing.
 """
 
-import _thread
 import atexit
 import contextlib
 import os
@@ -17,12 +16,16 @@ import time
 import warnings
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
+from types import FrameType
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
 
 _MOMENT = 0.05
 """Seconds after which an interrupt that came in vain is repeated."""
+
+_STARTS = {("threading", "start"), ("concurrent.futures.thread", "_adjust_thread_count")}
+"""Where a thread is started: it would run on, and Python wait for it, though nobody knew of it."""
 
 _interrupted = threading.Event()
 
@@ -69,10 +72,11 @@ def _answer_interrupts() -> None:
     traceback. A blocked signal stays blocked in processes started later, so SIGINT is blocked
     here, and a thread that waits for it passes it on as another signal.
     """
-    sys.unraisablehook = _once_more
     if sys.platform == "win32" or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         return
-    signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    sys.unraisablehook = _once_more
+    signal.signal(signal.SIGUSR1, _interrupt)
+    signal.signal(signal.SIGALRM, _repeat)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     threading.Thread(target=_pass_on, args=(threading.get_ident(),), daemon=True).start()
 
@@ -102,14 +106,35 @@ def _pass_on(main_thread: int) -> None:
         signal.pthread_kill(main_thread, signal.SIGUSR1)
 
 
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, but not while a thread is being started."""
+    inner = frame
+    while inner is not None:
+        if (inner.f_globals.get("__name__"), inner.f_code.co_name) in _STARTS:
+            _again()
+            return
+        inner = inner.f_back
+    signal.default_int_handler(number, frame)
+
+
+def _again() -> None:
+    """Interrupt once more in a moment; no thread is needed for it."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT)
+
+
+def _repeat(number: int, frame: FrameType | None) -> None:
+    if sys.platform != "win32":
+        signal.raise_signal(signal.SIGUSR1)  # a server answers it in its own way
+
+
 def _once_more(unraisable: "sys.UnraisableHookArgs") -> None:
     """Interrupt again where the interrupt came inside a callback, which cannot raise it."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         if not was_interrupted():
             sys.__unraisablehook__(unraisable)
     elif not sys.is_finalizing():
-        # A moment later: raised at once it would end this hook, with a traceback of its own.
-        threading.Timer(_MOMENT, _thread.interrupt_main).start()
+        _again()  # raised at once it would end this hook, with a traceback of its own
 
 
 @contextlib.contextmanager
@@ -141,6 +166,7 @@ def _ignore_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if sys.platform != "win32":
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
 
 
 def _remove(folder: str) -> None:

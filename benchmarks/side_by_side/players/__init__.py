@@ -57,7 +57,7 @@ def code_digest() -> str:
 _levels = partial(Entry, module="ours", rewards=("peak",))
 """Of ours, where an input has several levels."""
 
-_slow = partial(Entry, seeds=2, curved_seeds=2, is_slow=True)
+_slow = partial(Entry, seeds=3, curved_seeds=2, is_slow=True)
 """A peer of whose decisions few can be afforded."""
 
 PLAYERS: dict[str, Entry] = {
@@ -66,7 +66,7 @@ PLAYERS: dict[str, Entry] = {
     "three-levels": _levels(label="**SparseThompson**, blocks of 3 levels", make="three_levels"),
     "lin-ts": Entry(label="our LinTS, sigma told", module="ours", make="lin_ts"),
     "bofire-linear": _slow(
-        seeds=6,
+        seeds=8,
         label="BoFire, `LinearSurrogate`",
         module="bofire_peers",
         make="linear_surrogate",

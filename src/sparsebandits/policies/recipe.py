@@ -100,7 +100,8 @@ class Recipe:
         """Return what was found best on sets of this kind; see `docs/regret.md`.
 
         Where responses have a single coordinate nothing is gained by more boldness, or by a prior
-        that is learned; on round sets (strongly convex) not by the latter.
+        that is learned; on round sets (strongly convex) not by the latter. On flat ones the young
+        are less bold the more coordinates there are: they have tried each but a few times.
         """
         sorting = action_set.sorting
         if sparsity == 1 or (sorting is not None and np.isinf(sorting.exponent)):
@@ -117,7 +118,7 @@ class Recipe:
             )
         return cls(
             growth=1.8,
-            young_growth=0.8,
+            young_growth=0.8 * min(1.0, max(0.5, math.sqrt(20 / action_set.dim))),
             told_samples=6,
             told_hold=0.005,
             told_young_growth=1.0,

@@ -29,6 +29,18 @@ def test_told_t_the_index_counts_the_steps_left_and_the_young_are_bolder_where_t
     assert bonus[0, 0] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(("dim", "growth"), [(10, 0.8), (20, 0.8), (45, 1.6 / 3), (400, 0.4)])
+def test_on_flat_sets_the_young_are_less_bold_the_more_coordinates_there_are(
+    dim: int, growth: float
+) -> None:
+    recipe = Recipe.on(sb.Box(np.zeros(dim), np.ones(dim)), 5)
+    width, sigma, rewards = 0.3, 0.5, 50
+    bonus = recipe.boldness(np.array([sigma]), np.array([float(rewards)]))(np.array([[width]]))
+    steps = (rewards + 1) * (1000 / (rewards + 1)) ** 0.35
+    expected = sigma * np.sqrt(growth * np.log(np.e + 0.5 * steps * width))
+    assert bonus[0, 0] == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("horizon", [None, 20_000])
 @pytest.mark.parametrize("action_set", [sb.LpBall(20), sb.Box(np.zeros(20), np.ones(20))])
 def test_young_and_old_lanes_side_by_side_are_as_bold_as_each_alone(

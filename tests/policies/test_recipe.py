@@ -41,6 +41,25 @@ def test_on_flat_sets_the_young_are_less_bold_the_more_coordinates_there_are(
     assert bonus[0, 0] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("action_set", "horizon", "share", "draws"),
+    [
+        (sb.Box(np.zeros(20), np.ones(20)), None, 0.02, 3),
+        (sb.Box(np.zeros(20), np.ones(20)), 20_000, 0.005, 6),
+        (sb.LpBall(20), 20_000, 0.02, 3),
+        (sb.LpBall(20, p=1), 20_000, 0.02, 3),
+    ],
+)
+def test_told_t_on_flat_sets_one_decides_more_often_and_draws_more(
+    action_set: sb.ActionSet, horizon: int | None, share: float, draws: int
+) -> None:
+    recipe = Recipe.on(action_set, 5).told(horizon)
+    known, widths = np.array([10_000.0, 10_000.0]), np.array([1e-5, 4e-4])
+    expected = [1 + int(share * 10_000), int(share / 4e-4)]
+    assert recipe.steps(known, widths).tolist() == expected
+    assert recipe.samples == draws
+
+
 @pytest.mark.parametrize("horizon", [None, 20_000])
 @pytest.mark.parametrize("action_set", [sb.LpBall(20), sb.Box(np.zeros(20), np.ones(20))])
 def test_young_and_old_lanes_side_by_side_are_as_bold_as_each_alone(
